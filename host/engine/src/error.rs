@@ -1,0 +1,286 @@
+//! What can go wrong for an embedder, with the facts in fields.
+
+use std::path::PathBuf;
+
+use crate::task::{Reply, TaskId, TaskState};
+
+/// Why the host did not do what it was asked.
+///
+/// A failed *task* is not an error of the host: it is an ended task with a [`TaskError`](crate::TaskError). What is
+/// here was refused, and nothing was taken.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file is no plugin this host can load.
+    #[error("{0}")]
+    Plugin(#[from] PluginError),
+    /// No plugin of that name or digest is installed.
+    #[error("no plugin `{0}` is installed; `longhaul plugin ls` lists what is")]
+    UnknownPlugin(String),
+    /// The plugin has no such tool.
+    #[error("plugin `{plugin}` has no tool `{tool}`; it has: {}", .has.join(", "))]
+    UnknownTool {
+        /// The plugin that was asked.
+        plugin: String,
+        /// The tool that it lacks.
+        tool: String,
+        /// The tools that it has.
+        has: Vec<String>,
+    },
+    /// The input is not JSON, too large, or not valid against the tool's schema.
+    #[error("the input of `{tool}` is not accepted: {problem}")]
+    Input {
+        /// The tool that was to run.
+        tool: String,
+        /// What is wrong and where (a JSON pointer).
+        problem: String,
+    },
+    /// The plugin needs something that is not granted.
+    #[error("`{plugin}` needs {kind} `{name}`, which is not granted ({why})")]
+    MissingGrant {
+        /// The plugin that needs it.
+        plugin: String,
+        /// `http`, `setting`, `secret` or `tool`.
+        kind: String,
+        /// What of that kind.
+        name: String,
+        /// The plugin's reason.
+        why: String,
+    },
+    /// A setting was given that the plugin does not declare.
+    #[error("`{plugin}` declares no setting `{name}`")]
+    UndeclaredSetting {
+        /// The plugin.
+        plugin: String,
+        /// The setting.
+        name: String,
+    },
+    /// A value given with the start or the configuration is out of its range.
+    #[error("{what} is {value}; {allowed}")]
+    OutOfRange {
+        /// The name of the value.
+        what: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// The idempotency key was used before, with another request.
+    #[error("idempotency key `{key}` was used for another request (task {task}); use a new key")]
+    IdempotencyMismatch {
+        /// The key.
+        key: String,
+        /// The task that was started with it.
+        task: TaskId,
+    },
+    /// More work than the host takes at once.
+    #[error("the queue is full: {queued} tasks wait already (limit {limit}); try again in a moment")]
+    QueueFull {
+        /// Tasks that wait.
+        queued: usize,
+        /// The most that may.
+        limit: usize,
+    },
+    /// There is no such task in this namespace.
+    #[error("no task `{0}`")]
+    UnknownTask(String),
+    /// Several tasks begin with what was given.
+    #[error("`{0}` is the beginning of several tasks' ids; give more of it")]
+    AmbiguousTask(String),
+    /// The task has no such question.
+    #[error("task {task} has no question {question}; open: {}", list(.open))]
+    UnknownQuestion {
+        /// The task.
+        task: TaskId,
+        /// The question that was named.
+        question: u32,
+        /// The questions that may be answered.
+        open: Vec<u32>,
+    },
+    /// The question was settled before; this is what counts.
+    #[error("question {question} of task {task} is settled already: {reply}")]
+    AlreadySettled {
+        /// The task.
+        task: TaskId,
+        /// The question.
+        question: u32,
+        /// The reply that was first.
+        reply: Box<Reply>,
+    },
+    /// The answer does not fit what the question asks for.
+    #[error("the answer to question {question} is not accepted: {problem}")]
+    Answer {
+        /// The question.
+        question: u32,
+        /// What is wrong and where (a JSON pointer).
+        problem: String,
+    },
+    /// The task has not ended, so it can't be removed.
+    #[error("task {task} is {state}; cancel it first")]
+    NotEnded {
+        /// The task.
+        task: TaskId,
+        /// Its state.
+        state: TaskState,
+    },
+    /// Another living host runs the task.
+    #[error("task {0} is run by another process")]
+    OwnedElsewhere(TaskId),
+    /// A plugin can't be removed while tasks need it.
+    #[error("plugin `{plugin}` is needed by {tasks} unfinished task(s); cancel them or wait")]
+    PluginInUse {
+        /// The plugin.
+        plugin: String,
+        /// How many tasks need it.
+        tasks: u64,
+    },
+    /// The database can't be used.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The host is stopping and takes nothing new.
+    #[error("the host is shutting down")]
+    ShuttingDown,
+    /// A fault of the host or the machine.
+    #[error("host fault: {0}")]
+    Fault(String),
+}
+
+fn list(questions: &[u32]) -> String {
+    if questions.is_empty() {
+        return "none".into();
+    }
+    let names: Vec<_> = questions.iter().map(u32::to_string).collect();
+    names.join(", ")
+}
+
+/// Why a file is not a plugin that this host can load.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum PluginError {
+    /// The file can't be read.
+    #[error("cannot read {}: {problem}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        problem: String,
+    },
+    /// The file is larger than a component may be.
+    #[error("the file has {bytes} bytes; a component may have {limit}")]
+    TooLarge {
+        /// Its size in bytes.
+        bytes: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// Not WebAssembly at all.
+    #[error("not WebAssembly: the file begins with {found}, not with `\\0asm`")]
+    NotWasm {
+        /// The first bytes.
+        found: String,
+    },
+    /// WebAssembly, but a core module.
+    #[error(
+        "a core WebAssembly module, not a component; build it for the target wasm32-wasip2, or wrap it with `wasm-tools component new`"
+    )]
+    CoreModule,
+    /// A component that the engine refuses.
+    #[error("not a valid component: {0}")]
+    Invalid(String),
+    /// A component that does not offer the contract's interface.
+    #[error(
+        "the component does not export `{wanted}`; it exports: {}",
+        if .exports.is_empty() { "nothing".into() } else { .exports.join(", ") }
+    )]
+    NoInterface {
+        /// The export that a plugin must have.
+        wanted: &'static str,
+        /// What it exports.
+        exports: Vec<String>,
+    },
+    /// A component for another version of the contract.
+    #[error("the component is built for `{found}`; this host speaks `{wanted}`")]
+    OtherVersion {
+        /// What the component exports.
+        found: String,
+        /// What this host knows.
+        wanted: &'static str,
+    },
+    /// The component needs something that this host does not link.
+    #[error("the component imports `{0}`, which this host does not provide")]
+    UnknownImport(String),
+    /// `describe` did not return.
+    #[error("`describe` did not return a manifest: {0}")]
+    Describe(String),
+    /// The manifest breaks a rule.
+    #[error("the manifest is not accepted: {problem} (at `{at}`)")]
+    Manifest {
+        /// A JSON pointer into the manifest; empty for the whole.
+        at: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The file kept for an installed plugin is gone or changed.
+    #[error("the stored component {digest} is {problem}; add the plugin again with `longhaul plugin add FILE`")]
+    Damaged {
+        /// The digest it must have.
+        digest: String,
+        /// `missing` or `changed`.
+        problem: &'static str,
+    },
+}
+
+/// Why the database can't be used.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another process keeps it locked.
+    #[error("the database {} is locked by another process; nothing was taken", .0.display())]
+    Locked(PathBuf),
+    /// The file or its directory can't be written.
+    #[error("the database {} can't be written: {problem}; nothing was taken", .path.display())]
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+        /// What the system said.
+        problem: String,
+    },
+    /// Written by a newer version.
+    #[error(
+        "the database {} has schema version {found}; this version of longhaul knows {known}: use a newer longhaul",
+        .path.display()
+    )]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The newest that this build knows.
+        known: i64,
+    },
+    /// Not a database, or a damaged one.
+    #[error("the database {} is damaged or no longhaul database: {problem}", .path.display())]
+    Corrupt {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite said.
+        problem: String,
+    },
+    /// The disk is full.
+    #[error("the disk is full: {what} was not taken")]
+    Full {
+        /// What was to be written.
+        what: &'static str,
+    },
+    /// Anything else that SQLite or the system reports.
+    #[error("the database failed while writing {what}: {problem}")]
+    Failed {
+        /// What was to be written or read.
+        what: &'static str,
+        /// What SQLite said.
+        problem: String,
+    },
+    /// This host no longer owns the task, so its write was refused.
+    #[error("this host no longer owns the task")]
+    NotOwner,
+}

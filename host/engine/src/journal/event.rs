@@ -1,0 +1,119 @@
+//! The entries of a journal that readers see.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::clock::Timestamp;
+use crate::task::{OpenQuestion, Output, Progress, Reply, TaskError, TaskState};
+
+/// One public entry of a task's journal. Ordered by `seq`, which is the cursor to read on from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Its place in the task's journal. Grows; not every number is a public entry.
+    pub seq: u64,
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened. In JSON, `kind` names it and the fields stand beside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The task was taken.
+    Started {
+        /// The plugin's name.
+        plugin: String,
+        /// Its version.
+        version: String,
+        /// Its digest.
+        digest: String,
+        /// The tool that runs.
+        tool: String,
+        /// When the task is stopped if it has not ended.
+        deadline: Timestamp,
+    },
+    /// A try begins.
+    Attempt {
+        /// Counted from 1.
+        attempt: u32,
+    },
+    /// The tool says how far it is.
+    Progress(Progress),
+    /// The tool wrote to its standard output or error.
+    Log {
+        /// Which of the two.
+        stream: LogStream,
+        /// What it wrote: whole lines where possible. Bytes that are no UTF-8 are replaced.
+        text: String,
+    },
+    /// The tool asks a person.
+    Question(OpenQuestion),
+    /// A question is settled.
+    Reply {
+        /// The question's number.
+        question: u32,
+        /// How.
+        #[serde(flatten)]
+        reply: Reply,
+    },
+    /// The tool sleeps.
+    Sleep {
+        /// When it goes on.
+        until: Timestamp,
+    },
+    /// Somebody asked the task to stop.
+    CancelRequested,
+    /// The host refused what the tool asked for.
+    Refused {
+        /// What it wanted.
+        what: String,
+        /// Why not.
+        why: String,
+    },
+    /// The tool left work pending outside, and will be asked about it again.
+    Checkpoint {
+        /// Counted from 1: the segment that begins with it.
+        segment: u32,
+        /// When the tool is asked again.
+        until: Timestamp,
+    },
+    /// The attempt failed in a way that may pass; another follows.
+    Retry {
+        /// The attempt that follows.
+        attempt: u32,
+        /// When.
+        until: Timestamp,
+        /// Why the attempt before failed.
+        error: TaskError,
+    },
+    /// The task ended.
+    Ended {
+        /// `completed`, `failed` or `cancelled`.
+        state: TaskState,
+        /// The result of a completed task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Output>,
+        /// Why it did not complete.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<TaskError>,
+        /// Instructions executed (wasmtime's fuel), over all attempts.
+        fuel: u64,
+    },
+    /// An entry of a kind that this version does not know.
+    #[serde(untagged)]
+    Unknown(Value),
+}
+
+/// Where a guest's text came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
