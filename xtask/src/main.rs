@@ -1,1 +1,86 @@
-fn main() {}
+//! What a developer of Longhaul runs: `cargo xtask <command>`.
+//!
+//! Each command is a module of its own; this file only says which there are.
+
+mod bench;
+mod components;
+mod debian;
+mod demo;
+mod guests;
+mod paths;
+mod process;
+mod rustup;
+mod stdlib;
+mod test;
+mod timing;
+mod toolchain;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Tasks of a developer of Longhaul")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Find or set up a compiler for wasm32-wasip2, and say which it is
+    WasmToolchain {
+        /// Forget the earlier choice and look again
+        #[arg(long)]
+        fresh: bool,
+        /// Take Debian's compiler even if rustup would do, to try that way (until `--fresh`)
+        #[arg(long)]
+        debian: bool,
+    },
+    /// Build the guests and the `longhaul` binary
+    Build,
+    /// Build the guests only (plugins/ and tests/guests/) and copy the components together
+    Guests,
+    /// Run cargo in a guest workspace with the guests' compiler: `cargo xtask guest plugins build -p checklist`
+    Guest {
+        /// The folder of the workspace
+        dir: std::path::PathBuf,
+        /// What cargo is given; `build --release` when left out
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Build everything and run every test
+    Test {
+        /// Passed on to the test runner: a filter, options
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+    /// Two plugins run, get killed, and go on where they were
+    Demo(demo::Options),
+    /// Measure a release build
+    Bench {
+        /// Passed on to the benchmark
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().command {
+        Command::WasmToolchain { fresh, debian } => {
+            if fresh {
+                toolchain::forget()?;
+            }
+            if debian {
+                toolchain::prefer_debian()?;
+            }
+            println!("{}", toolchain::ensure()?);
+            Ok(())
+        }
+        Command::Build => test::build(&mut timing::Timings::default()).map(drop),
+        Command::Guests => guests::build_all().map(drop),
+        Command::Guest { dir, args } => guests::cargo(&dir, &args),
+        Command::Test { args } => test::run(&args),
+        Command::Demo(options) => demo::run(&options),
+        Command::Bench { args } => bench::run(&args),
+    }
+}
