@@ -1,4 +1,6 @@
 use anyhow::Result;
 #[derive(clap::Args)]
 pub struct Options {}
-pub fn run(_: &Options) -> Result<()> { Ok(()) }
+pub fn run(_: &Options) -> Result<()> {
+    Ok(())
+}

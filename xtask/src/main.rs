@@ -9,11 +9,14 @@ mod demo;
 mod guests;
 mod paths;
 mod process;
+mod runner;
 mod rustup;
 mod stdlib;
 mod test;
 mod timing;
 mod toolchain;
+
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -64,8 +67,19 @@ enum Command {
     },
 }
 
-fn main() -> Result<()> {
-    match Cli::parse().command {
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Not through `main`'s result: that would add a backtrace, which explains nothing here.
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
         Command::WasmToolchain { fresh, debian } => {
             if fresh {
                 toolchain::forget()?;

@@ -1,36 +1,74 @@
 //! Builds everything and runs every test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
+use crate::runner::{self, Counts};
 use crate::timing::Timings;
 use crate::{guests, paths, process};
-
-fn cargo() -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(paths::root());
-    cargo
-}
 
 /// The guests and the binary; returns the folder of the components.
 pub fn build(timings: &mut Timings) -> Result<PathBuf> {
     let components = timings.time("build the guests", guests::build_all)?;
     // The dev profile optimises the dependencies, so one build serves tests and demo.
-    timings.time("build longhaul", || process::run(cargo().args(["build", "--package", "longhaul-cli"])))?;
+    timings.time("build longhaul", || {
+        process::run(process::cargo().args(["build", "--package", "longhaul-cli"]))
+    })?;
     Ok(components)
 }
 
+/// All tests; with arguments for the runner only the host workspace's, since a filter is meant for those.
 pub fn run(args: &[String]) -> Result<()> {
     let mut timings = Timings::default();
-    let result = run_parts(args, &mut timings);
+    let counts = run_parts(args, &mut timings);
     timings.print();
-    result
+    let counts = counts?;
+    println!("{} passed, {} failed", counts.passed, counts.failed);
+    if counts.failed > 0 {
+        bail!("tests failed");
+    }
+    Ok(())
 }
 
-fn run_parts(args: &[String], timings: &mut Timings) -> Result<()> {
-    let _ = build(timings)?;
-    let _ = args;
-    Ok(())
+fn run_parts(args: &[String], timings: &mut Timings) -> Result<Counts> {
+    let components = build(timings)?;
+    let nextest = runner::has_nextest();
+    if !nextest {
+        println!("cargo-nextest is not installed; `cargo test` does, slower");
+    }
+    let mut counts = timings.time("tests of the host", || {
+        let mut cargo = process::cargo();
+        find_things(&mut cargo, &components);
+        runner::run(cargo, &paths::target(), nextest, args)
+    })?;
+    if !args.is_empty() {
+        return Ok(counts);
+    }
+    counts += timings.time("doctests", || {
+        let mut cargo = process::cargo();
+        find_things(&mut cargo, &components);
+        cargo.args(["test", "--doc", "--workspace", "--no-fail-fast"]);
+        runner::cargo_test(cargo)
+    })?;
+    // What a plugin computes is tested as ordinary code of this machine.
+    let plugins = paths::root().join("plugins");
+    if plugins.join("Cargo.toml").exists() {
+        counts += timings.time("the plugins' own tests", || {
+            let mut cargo = process::cargo();
+            cargo
+                .current_dir(&plugins)
+                .env("CARGO_TARGET_DIR", paths::guest_target());
+            runner::run(cargo, &paths::guest_target(), nextest, &[])
+        })?;
+    }
+    Ok(counts)
+}
+
+/// Tells the tests where the things are that they try.
+fn find_things(cargo: &mut Command, components: &Path) {
+    cargo
+        .env("LONGHAUL_COMPONENTS", components)
+        .env("LONGHAUL_BIN", paths::binary());
 }
