@@ -1,0 +1,52 @@
+//! How long to wait before the next try, and before the next look at external work.
+
+use std::time::Duration;
+
+/// When a try that failed in a way that may pass is followed by another.
+///
+/// ```
+/// use longhaul::RetryPolicy;
+/// use std::time::Duration;
+///
+/// let policy = RetryPolicy::default();
+/// assert_eq!(policy.delay(1, 0.0), Duration::from_secs(1));
+/// assert_eq!(policy.delay(2, 0.0), Duration::from_secs(2));
+/// assert_eq!(policy.delay(2, 1.0), Duration::from_secs(3));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Tries in all, between two checkpoints: 1 is none but the first.
+    pub attempts: u32,
+    /// Before the second try.
+    pub first: Duration,
+    /// Each delay is that many times the one before.
+    pub factor: u32,
+    /// No delay is longer, jitter apart.
+    pub cap: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { attempts: 3, first: Duration::from_secs(1), factor: 2, cap: Duration::from_secs(300) }
+    }
+}
+
+impl RetryPolicy {
+    /// The time between the try that was the `failures`th to fail, counted from 1, and the next. `jitter`, from 0 to 1,
+    /// adds up to half of it, so that tasks that failed together do not come back together.
+    pub fn delay(&self, failures: u32, jitter: f64) -> Duration {
+        let grown = self.factor.checked_pow(failures.saturating_sub(1)).and_then(|times| self.first.checked_mul(times));
+        let base = grown.unwrap_or(Duration::MAX).min(self.cap);
+        // What is no number counts as none: a clamp alone would let it through.
+        let jitter = if jitter.is_nan() { 0.0 } else { jitter.clamp(0.0, 1.0) };
+        base.saturating_add(base.mul_f64(jitter / 2.0))
+    }
+}
+
+/// The time until the next `await-task` when the tool gave no hint, after `unchanged` looks in a row that returned the
+/// ticket they were given: 1 s, doubled each time, 30 s at most.
+pub fn ticket_delay(unchanged: u32) -> Duration {
+    const LONGEST: u64 = 30;
+    // Five doublings pass the longest.
+    Duration::from_secs((1 << unchanged.min(5)).min(LONGEST))
+}
