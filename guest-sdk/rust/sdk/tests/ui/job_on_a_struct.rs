@@ -1,0 +1,9 @@
+/// Renders.
+#[longhaul_sdk::job]
+struct Render;
+
+/// Renders.
+#[longhaul_sdk::job]
+impl Render {}
+
+fn main() {}

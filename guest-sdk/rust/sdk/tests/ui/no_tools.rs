@@ -1,0 +1,8 @@
+longhaul_sdk::plugin! {
+    name: "greeter",
+    version: "1.0.0",
+    description: "Greets.",
+    tools: [],
+}
+
+fn main() {}
