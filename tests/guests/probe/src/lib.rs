@@ -1,0 +1,43 @@
+//! A plugin for tests: its tools use everything the contract and WASI offer, and misbehave on request.
+
+mod effects;
+mod family;
+mod job;
+mod misuse;
+mod plain;
+mod trace;
+mod waits;
+
+longhaul_sdk::plugin! {
+    name: "probe",
+    tools: [
+        effects::hash_imports,
+        effects::steps,
+        effects::outside,
+        family::children,
+        job::ExternalJob,
+        misuse::panics,
+        misuse::spin,
+        misuse::eat_memory,
+        misuse::many_progress,
+        misuse::chatty,
+        misuse::big_output,
+        misuse::big_random,
+        plain::noop,
+        plain::fail,
+        plain::who_am_i,
+        plain::parts,
+        waits::ask,
+        waits::ask_many,
+        waits::sleepy,
+        waits::cancel_me,
+    ],
+    needs: [
+        setting("greeting", why = "tests read it"),
+        setting("absent", why = "tests do not set it"),
+        tool("probe/noop", why = "tests start it as a child"),
+        tool("probe/sleepy", why = "tests start it as a child"),
+        tool("probe/fail", why = "tests start it as a child"),
+        tool("probe/ask", why = "tests start it as a child"),
+    ],
+}
