@@ -1,0 +1,69 @@
+//! JSON as errors speak of it: where something is, and what it is, in short.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+/// The most bytes of somebody's value that an error repeats.
+const BRIEF: usize = 200;
+
+/// The JSON pointer (RFC 6901) of a member or an item of what `at` points to.
+pub(crate) fn child(at: &str, token: impl ToString) -> String {
+    format!("{at}/{}", token.to_string().replace('~', "~0").replace('/', "~1"))
+}
+
+/// A problem, with the pointer to what has it.
+pub(crate) fn problem(at: &str, problem: impl std::fmt::Display) -> String {
+    if at.is_empty() { problem.to_string() } else { format!("at `{}`: {problem}", cut(at)) }
+}
+
+/// The value as JSON, cut where it gets long.
+pub(crate) fn brief(value: &Value) -> String {
+    let mut text = Limited(Vec::new());
+    // It fails when the text is long enough, which is no failure here.
+    let _ = serde_json::to_writer(&mut text, value);
+    cut(&String::from_utf8_lossy(&text.0))
+}
+
+/// The text, cut where it gets long.
+pub(crate) fn cut(text: &str) -> String {
+    if text.len() <= BRIEF { text.to_owned() } else { format!("{}…", &text[..text.floor_char_boundary(BRIEF)]) }
+}
+
+/// Takes a little more than [`BRIEF`], so that a value of megabytes is not written out to show its beginning.
+struct Limited(Vec<u8>);
+
+impl Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = (BRIEF + 8).saturating_sub(self.0.len());
+        if left == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        let taken = bytes.len().min(left);
+        self.0.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_value_is_cut_between_characters() {
+        let text = brief(&Value::String("é".repeat(1_000_000)));
+        assert!(text.starts_with("\"éé") && text.ends_with("é…"), "{text}");
+        assert!(text.len() <= BRIEF + '…'.len_utf8());
+        assert_eq!(brief(&serde_json::json!({"a": [1]})), r#"{"a":[1]}"#);
+    }
+
+    #[test]
+    fn pointers_are_escaped() {
+        assert_eq!(child(&child("", "a/b"), "c~d"), "/a~1b/c~0d");
+        assert_eq!(child("/steps", 0), "/steps/0");
+    }
+}
