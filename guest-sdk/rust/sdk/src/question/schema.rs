@@ -3,10 +3,17 @@
 //! A *field* is a boolean, a number, an integer, a string, a choice (a string with `enum` or `oneOf`) or an array of
 //! choices. An answer is one field, or a flat object of fields: a form.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use crate::schema;
+
+const MOST_FIELDS: usize = 50;
+const MOST_CHOICES: usize = 500;
+
+const KINDS: &str = "an answer is a boolean, a number, an integer, a string, a choice, an array of choices or a flat form of these";
 
 /// The formats of strings that every face knows how to ask for.
 const FORMATS: [&str; 4] = ["date", "date-time", "email", "uri"];
@@ -14,6 +21,14 @@ const FORMATS: [&str; 4] = ["date", "date-time", "email", "uri"];
 /// The schema of `T` in the subset, as far as it can be brought there.
 pub(crate) fn of<T: JsonSchema>() -> Value {
     let mut schema = schema::inline::<T>();
+    // A form takes its fields and no others anyway.
+    if let Some(members) = schema
+        .as_object_mut()
+        .filter(|members| members.contains_key("properties"))
+        && members.get("additionalProperties") == Some(&Value::Bool(false))
+    {
+        members.remove("additionalProperties");
+    }
     match schema.get_mut("properties").and_then(Value::as_object_mut) {
         Some(fields) => fields.values_mut().for_each(simplify),
         None => simplify(&mut schema),
@@ -135,37 +150,27 @@ fn plain_number(members: &mut Map<String, Value>) {
 }
 
 /// Whether an answer's schema is within the subset; if not, which part of it is not and why.
+///
+/// As strict as the host, so that a unit test of [`Question::check`](crate::Question::check) tells what the host would.
 pub(crate) fn check(schema: &Value) -> Result<(), String> {
     if schema.get("type").is_none_or(|kind| kind != "object") {
         return check_field(schema).map_err(|problem| format!("the answer {problem}"));
     }
-    for keyword in [
-        "oneOf",
-        "anyOf",
-        "allOf",
-        "$ref",
-        "$defs",
-        "patternProperties",
-        "additionalProperties",
-    ] {
-        // A closed form is still flat.
-        if schema
-            .get(keyword)
-            .is_some_and(|value| *value != Value::Bool(false))
-        {
-            return Err(format!(
-                "a form is a plain struct: `{keyword}` is more than that"
-            ));
-        }
-    }
-    let Some(fields) = schema
-        .get("properties")
-        .map_or(Some(&Map::new()), Value::as_object)
-        .cloned()
-    else {
-        return Err("a form's `properties` are an object".into());
+    only(
+        schema,
+        &["type", "title", "description", "properties", "required"],
+    )
+    .map_err(|keyword| format!("a form is a plain struct: `{keyword}` is more than that"))?;
+    let Some(fields) = schema.get("properties").and_then(Value::as_object) else {
+        return Err("a form needs at least one field".into());
     };
-    for (name, field) in &fields {
+    if !(1..=MOST_FIELDS).contains(&fields.len()) {
+        return Err(format!(
+            "a form has 1 to {MOST_FIELDS} fields, not {}",
+            fields.len()
+        ));
+    }
+    for (name, field) in fields {
         check_field(field).map_err(|problem| format!("the form's field `{name}` {problem}"))?;
     }
     let required = schema
@@ -184,38 +189,34 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
 }
 
 fn check_field(field: &Value) -> Result<(), String> {
-    const KINDS: &str = "an answer is a boolean, a number, an integer, a string, a choice, an array of choices or a flat form of these";
-    let kind = field.get("type").and_then(Value::as_str);
-    for keyword in ["allOf", "$ref", "not", "if"] {
-        if field.get(keyword).is_some() {
-            return Err(format!("uses `{keyword}`; {KINDS}"));
+    let known: &[&str] = match field.get("type").and_then(Value::as_str) {
+        Some("boolean") => &[],
+        Some("number" | "integer") => &["minimum", "maximum"],
+        Some("string") => return check_string(field),
+        Some("array") => {
+            check_items(field.get("items").unwrap_or(&Value::Null))?;
+            &["items", "minItems", "maxItems", "uniqueItems"]
         }
-    }
-    match kind {
-        Some("boolean" | "number" | "integer") => Ok(()),
-        Some("string") => check_string(field),
-        Some("array") => match field.get("items") {
-            Some(items) => check_items(items),
-            None => Err(
-                "is an array that does not say of what; only an array of choices can be asked for"
-                    .into(),
-            ),
-        },
-        Some("object") => Err(format!("is an object; {KINDS}")),
-        Some(other) => Err(format!("is of type `{other}`; {KINDS}")),
-        None if field.get("oneOf").is_some() || field.get("anyOf").is_some() => Err(format!(
-            "has several shapes; {KINDS}, and a choice is an enum whose variants carry no data"
-        )),
-        None => Err(format!("has no single type; {KINDS}")),
-    }
+        Some("object") => return Err(format!("is an object; {KINDS}")),
+        Some(other) => return Err(format!("is of type `{other}`; {KINDS}")),
+        None if field.get("oneOf").is_some() || field.get("anyOf").is_some() => {
+            return Err(format!(
+                "has several shapes; {KINDS}, and a choice is an enum whose variants carry no data"
+            ));
+        }
+        None => return Err(format!("has no single type; {KINDS}")),
+    };
+    only_of_field(field, known)
 }
 
 fn check_string(field: &Value) -> Result<(), String> {
     if let Some(choices) = field.get("oneOf") {
-        return check_titled(choices);
+        check_titled(choices)?;
+        return only_of_field(field, &["oneOf"]);
     }
     if let Some(choices) = field.get("enum") {
-        return check_plain_choices(choices);
+        check_plain_choices(choices)?;
+        return only_of_field(field, &["enum", "enumNames"]);
     }
     match field
         .get("format")
@@ -225,14 +226,18 @@ fn check_string(field: &Value) -> Result<(), String> {
             "is a string of the format `{format}`; {} can be asked for",
             FORMATS.join(", ")
         )),
-        _ => Ok(()),
+        _ => only_of_field(field, &["minLength", "maxLength", "format"]),
     }
 }
 
 fn check_items(items: &Value) -> Result<(), String> {
+    let beyond =
+        |keyword| format!("is an array whose items have `{keyword}`, which cannot be asked for");
     if let Some(choices) = items.get("anyOf") {
+        only(items, &["anyOf"]).map_err(beyond)?;
         check_titled(choices)
     } else if let Some(choices) = items.get("enum") {
+        only(items, &["type", "enum"]).map_err(beyond)?;
         check_plain_choices(choices)
     } else {
         Err(
@@ -244,36 +249,58 @@ fn check_items(items: &Value) -> Result<(), String> {
 
 fn check_titled(choices: &Value) -> Result<(), String> {
     let choices = choices.as_array().map_or(&[][..], Vec::as_slice);
-    if choices.is_empty() {
-        return Err("is a choice with nothing to choose from".into());
-    }
+    let is_string = |choice: &Value, name| choice.get(name).is_some_and(Value::is_string);
     if choices
         .iter()
-        .any(|choice| choice.get("const").is_none_or(|value| !value.is_string()))
+        .any(|choice| !is_string(choice, "const") || !is_string(choice, "title"))
     {
         return Err("is a choice that carries data: only an enum whose variants carry none can be asked for".into());
     }
-    no_doubles(choices.iter().filter_map(|choice| choice["const"].as_str()))
+    check_choices(choices.iter().filter_map(|choice| choice["const"].as_str()))
 }
 
 fn check_plain_choices(choices: &Value) -> Result<(), String> {
-    match choices.as_array().map_or(&[][..], Vec::as_slice) {
-        [] => Err("is a choice with nothing to choose from".into()),
-        choices if choices.iter().all(Value::is_string) => {
-            no_doubles(choices.iter().filter_map(Value::as_str))
-        }
-        _ => Err("is a choice among values that are not strings".into()),
+    let choices = choices.as_array().map_or(&[][..], Vec::as_slice);
+    if !choices.iter().all(Value::is_string) {
+        return Err("is a choice among values that are not strings".into());
     }
+    check_choices(choices.iter().filter_map(Value::as_str))
 }
 
-fn no_doubles<'a>(choices: impl Iterator<Item = &'a str>) -> Result<(), String> {
-    let mut seen = std::collections::BTreeSet::new();
+fn check_choices<'a>(choices: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
     for choice in choices {
         if !seen.insert(choice) {
             return Err(format!("is a choice that offers `{choice}` twice"));
         }
     }
-    Ok(())
+    match seen.len() {
+        0 => Err("is a choice with nothing to choose from".into()),
+        1..=MOST_CHOICES => Ok(()),
+        count => Err(format!(
+            "is a choice among {count}; {MOST_CHOICES} is the most"
+        )),
+    }
+}
+
+fn only_of_field(field: &Value, known: &[&str]) -> Result<(), String> {
+    only(
+        field,
+        &[&["type", "title", "description", "default"], known].concat(),
+    )
+    .map_err(|keyword| format!("has `{keyword}`, which cannot be asked for; {KINDS}"))
+}
+
+/// The first keyword that is not known.
+fn only<'a>(schema: &'a Value, known: &[&str]) -> Result<(), &'a str> {
+    let keywords = schema.as_object().into_iter().flat_map(Map::keys);
+    match keywords
+        .into_iter()
+        .find(|keyword| !known.contains(&keyword.as_str()))
+    {
+        Some(keyword) => Err(keyword),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ fn several_choices_are_an_array() {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Form {
     /// Who pays?
     payer: Option<String>,
@@ -87,6 +88,7 @@ fn a_flat_struct_is_a_form() {
         fields["small"],
         json!({ "type": "integer", "minimum": -128, "maximum": 127 })
     );
+    assert_eq!(schema.get("additionalProperties"), None);
     assert_eq!(fields["note"], json!({ "type": "string" }));
     assert_eq!(
         schema["required"],
@@ -156,12 +158,25 @@ fn odd_schemas_by_hand_are_refused() {
     for (schema, reason) in [
         (json!({}), "no single type"),
         (json!({ "type": "null" }), "`null`"),
+        (
+            json!({ "type": "object", "properties": {} }),
+            "1 to 50 fields",
+        ),
+        (json!({ "type": "string", "pattern": "^a" }), "`pattern`"),
+        (
+            json!({ "type": "integer", "multipleOf": 2 }),
+            "`multipleOf`",
+        ),
+        (
+            json!({ "type": "array", "items": { "type": "string" } }),
+            "something else than choices",
+        ),
         (json!({ "type": "string", "format": "ipv4" }), "`ipv4`"),
         (json!({ "type": "string", "enum": [] }), "nothing to choose"),
         (json!({ "type": "string", "enum": [1] }), "not strings"),
         (json!({ "type": "string", "enum": ["a", "a"] }), "`a` twice"),
         (
-            json!({ "type": "object", "properties": {}, "required": ["a"] }),
+            json!({ "type": "object", "properties": {"b": { "type": "string" }}, "required": ["a"] }),
             "none of its fields",
         ),
     ] {
