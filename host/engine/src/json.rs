@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// The JSON Schema that is spoken here.
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The most bytes of somebody's value that an error repeats.
 const BRIEF: usize = 200;
@@ -28,6 +31,15 @@ pub(crate) fn brief(value: &Value) -> String {
 /// The text, cut where it gets long.
 pub(crate) fn cut(text: &str) -> String {
     if text.len() <= BRIEF { text.to_owned() } else { format!("{}…", &text[..text.floor_char_boundary(BRIEF)]) }
+}
+
+/// Whether a schema that says which JSON Schema it is written in says the one that is spoken here.
+pub(crate) fn dialect(schema: &Map<String, Value>) -> Result<(), String> {
+    match schema.get("$schema") {
+        None => Ok(()),
+        Some(Value::String(dialect)) if dialect.trim_end_matches('#') == DIALECT => Ok(()),
+        Some(other) => Err(problem("/$schema", format_args!("{} is not \"{DIALECT}\"", brief(other)))),
+    }
 }
 
 /// Takes a little more than [`BRIEF`], so that a value of megabytes is not written out to show its beginning.

@@ -7,14 +7,12 @@ use serde_json::{Map, Number, Value};
 
 use super::check::compare;
 use super::{AnswerSchema, Choice, Field, FieldKind, Form, FormField, TextFormat};
-use crate::json::{brief, child, cut, problem};
+use crate::json::{brief, child, cut, dialect, problem};
 
 /// A form that has more is none that a person fills in.
 const MOST_FIELDS: usize = 50;
 /// Over all fields of a question.
 const MOST_CHOICES: usize = 500;
-
-const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 type Members = Map<String, Value>;
 
@@ -24,11 +22,7 @@ impl AnswerSchema {
     pub fn parse(schema: &Value) -> Result<Self, String> {
         let mut parser = Parser { choices: 0 };
         let members = object(schema, "")?;
-        match members.get("$schema") {
-            None => {}
-            Some(Value::String(dialect)) if dialect.trim_end_matches('#') == DIALECT => {}
-            Some(other) => return Err(problem("/$schema", format_args!("{} is not `{DIALECT}`", brief(other)))),
-        }
+        dialect(members)?;
         match kind(members, "")? {
             "object" => parser.form(members).map(Self::Form),
             kind => parser.field(members, kind, "", &["$schema"]).map(Self::One),

@@ -1,0 +1,276 @@
+//! The subschemas of a schema, and how evaluation goes from one to another.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::json::{brief, child, cut, dialect, problem};
+
+/// Patterns are compiled one by one, each to as much as a mebibyte.
+const MOST_PATTERNS: usize = 200;
+/// Below the root they would begin a schema of its own, in which references mean something else; or they name a target
+/// by other means than its place.
+const NOT_BELOW_THE_ROOT: &[&str] =
+    &["$id", "$schema", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"];
+
+/// The subschemas that evaluation can come to. The first is the root.
+pub(super) struct Graph(Vec<Node>);
+
+/// One subschema, and by index what evaluation goes on to.
+#[derive(Default)]
+struct Node {
+    /// At the same value.
+    beside: Vec<usize>,
+    /// At a part of the value, each at another one.
+    apart: Vec<usize>,
+    /// At a part of the value, several perhaps at the same one.
+    within: Vec<usize>,
+}
+
+impl Graph {
+    /// Follows everything that evaluation follows, and refuses references to the outside.
+    pub(super) fn of(schema: &Value) -> Result<Self, String> {
+        if let Some(members) = schema.as_object() {
+            root_only(members)?;
+            for (key, value) in members {
+                nothing_foreign(value, &child("", key))?;
+            }
+        }
+        let mut builder = Builder { root: schema, index: HashMap::new(), found: Vec::new(), patterns: 0 };
+        builder.node(schema, String::new());
+        let mut nodes: Vec<Node> = Vec::new();
+        // What is found while one is looked at comes later: no recursion, however long a chain of references is.
+        while let Some((value, at)) = builder.found.get(nodes.len()).cloned() {
+            nodes.push(match value {
+                Value::Object(members) => builder.edges(members, &at)?,
+                Value::Bool(_) => Node::default(),
+                other => return Err(problem(&at, format_args!("{} is not a schema", brief(other)))),
+            });
+        }
+        Ok(Self(nodes))
+    }
+
+    /// The nodes in an order in which everything that stays at the value comes before what refers to it; `None` if there
+    /// is a cycle.
+    pub(super) fn order_beside(&self) -> Option<Vec<usize>> {
+        let order = self.post_order(|node| node.beside.clone());
+        let place = places(&order);
+        let forward = |node: usize| self.0[node].beside.iter().all(|&next| place[next] < place[node]);
+        (0..self.0.len()).all(forward).then_some(order)
+    }
+
+    /// The number of subschemas when each reference is replaced by what it refers to, and one that leads back to where it
+    /// stands by nothing.
+    pub(super) fn unfolded(&self) -> u64 {
+        let order = self.post_order(Node::all);
+        let place = places(&order);
+        let mut sizes = vec![0_u64; self.0.len()];
+        for &node in &order {
+            let next = self.0[node].all().into_iter().filter(|&next| place[next] < place[node]);
+            sizes[node] = next.fold(1, |sum, next| sum.saturating_add(sizes[next]));
+        }
+        sizes.first().copied().unwrap_or_default()
+    }
+
+    /// For each depth of a value within the whole: how many evaluations from the root may come to one value there, and how many
+    /// may then stand inside one another. It ends where no evaluation comes.
+    pub(super) fn by_depth(&self, order: &[usize], deepest: usize) -> (Vec<u64>, Vec<u64>) {
+        let (mut visits, mut nested) = (Vec::new(), Vec::new());
+        let mut above: Option<(Vec<u64>, Vec<u64>)> = None;
+        for _ in 0..=deepest {
+            let mut here = (vec![0_u64; self.0.len()], vec![0_u64; self.0.len()]);
+            for &index in order {
+                let node = &self.0[index];
+                // To a part of the value, a step less deep in what is left.
+                let (mut count, mut longest) = match &above {
+                    None => (1, 1),
+                    Some((count, longest)) => {
+                        let apart = node.apart.iter().map(|&next| count[next]).max().unwrap_or_default();
+                        let within = node.within.iter().fold(0, |sum: u64, &next| sum.saturating_add(count[next]));
+                        let parts = node.apart.iter().chain(&node.within);
+                        let longest = parts.map(|&next| longest[next]).max().unwrap_or_default();
+                        (apart.saturating_add(within), if longest > 0 { longest.saturating_add(1) } else { 0 })
+                    }
+                };
+                for &next in &node.beside {
+                    count = count.saturating_add(here.0[next]);
+                    longest = longest.max(if here.1[next] > 0 { here.1[next].saturating_add(1) } else { 0 });
+                }
+                (here.0[index], here.1[index]) = (count, longest);
+            }
+            if here.0[0] == 0 {
+                break;
+            }
+            visits.push(here.0[0]);
+            nested.push(here.1[0]);
+            above = Some(here);
+        }
+        (visits, nested)
+    }
+
+    /// Each node after those that `edges` lead to, but for edges that lead back.
+    fn post_order(&self, edges: impl Fn(&Node) -> Vec<usize>) -> Vec<usize> {
+        let mut seen = vec![false; self.0.len()];
+        let mut order = Vec::with_capacity(self.0.len());
+        for start in 0..self.0.len() {
+            if seen[start] {
+                continue;
+            }
+            seen[start] = true;
+            // A stack of our own: chains of references are as long as their author likes.
+            let mut path = vec![(start, edges(&self.0[start]).into_iter())];
+            while let Some((node, next)) = path.last_mut() {
+                match next.next() {
+                    Some(next) if seen[next] => {}
+                    Some(next) => {
+                        seen[next] = true;
+                        path.push((next, edges(&self.0[next]).into_iter()));
+                    }
+                    None => {
+                        order.push(*node);
+                        path.pop();
+                    }
+                }
+            }
+        }
+        order
+    }
+}
+
+fn places(order: &[usize]) -> Vec<usize> {
+    let mut places = vec![0; order.len()];
+    for (place, &node) in order.iter().enumerate() {
+        places[node] = place;
+    }
+    places
+}
+
+impl Node {
+    fn all(&self) -> Vec<usize> {
+        [&self.beside[..], &self.apart, &self.within].concat()
+    }
+}
+
+struct Builder<'a> {
+    root: &'a Value,
+    /// By address: a place in the schema is one node, however it is come to.
+    index: HashMap<*const Value, usize>,
+    found: Vec<(&'a Value, String)>,
+    patterns: usize,
+}
+
+impl<'a> Builder<'a> {
+    fn node(&mut self, value: &'a Value, at: String) -> usize {
+        *self.index.entry(std::ptr::from_ref(value)).or_insert_with(|| {
+            self.found.push((value, at));
+            self.found.len() - 1
+        })
+    }
+
+    /// What has the wrong form for its keyword is left out: the meta-schema finds it later.
+    fn edges(&mut self, members: &'a Map<String, Value>, at: &str) -> Result<Node, String> {
+        let mut node = Node::default();
+        for (keyword, value) in members {
+            let at = child(at, keyword);
+            match (keyword.as_str(), value) {
+                ("$ref", Value::String(reference)) => {
+                    let target = self.target(reference).map_err(|why| problem(&at, why))?;
+                    node.beside.push(self.node(target, reference.trim_start_matches('#').to_owned()));
+                }
+                ("not" | "if" | "then" | "else", value) => node.beside.push(self.node(value, at)),
+                ("allOf" | "anyOf" | "oneOf", Value::Array(items)) => {
+                    node.beside.extend(items.iter().zip(0..).map(|(item, place)| self.node(item, child(&at, place))));
+                }
+                ("dependentSchemas" | "dependencies", Value::Object(map)) => {
+                    let schemas = map.iter().filter(|(_, value)| !value.is_array());
+                    node.beside.extend(schemas.map(|(name, value)| self.node(value, child(&at, name))));
+                }
+                ("properties", Value::Object(map)) => {
+                    node.apart.extend(map.iter().map(|(name, value)| self.node(value, child(&at, name))));
+                }
+                ("prefixItems", Value::Array(items)) => {
+                    node.apart.extend(items.iter().zip(0..).map(|(item, place)| self.node(item, child(&at, place))));
+                }
+                ("patternProperties", Value::Object(map)) => {
+                    self.patterns += map.len();
+                    node.within.extend(map.iter().map(|(name, value)| self.node(value, child(&at, name))));
+                }
+                (
+                    "additionalProperties"
+                    | "unevaluatedProperties"
+                    | "propertyNames"
+                    | "items"
+                    | "contains"
+                    | "unevaluatedItems"
+                    | "contentSchema",
+                    value,
+                ) => node.within.push(self.node(value, at)),
+                ("pattern", _) => self.patterns += 1,
+                _ => {}
+            }
+        }
+        if self.patterns > MOST_PATTERNS {
+            return Err(problem(at, format_args!("a schema may have {MOST_PATTERNS} patterns in all")));
+        }
+        if members.contains_key("unevaluatedProperties") || members.contains_key("unevaluatedItems") {
+            // What the others beside it have evaluated is found out by going through them once more.
+            node.beside.extend_from_within(..);
+        }
+        Ok(node)
+    }
+
+    /// What a reference refers to: a place in this schema.
+    fn target(&self, reference: &str) -> Result<&'a Value, String> {
+        let fragment = reference.strip_prefix('#').filter(|fragment| fragment.is_empty() || fragment.starts_with('/'));
+        let Some(fragment) = fragment else {
+            return Err(format!(
+                "\"{}\" leads outside the schema; a reference is `#` or `#/…`, such as `#/$defs/name`",
+                cut(reference)
+            ));
+        };
+        unescaped(fragment)
+            .and_then(|pointer| self.root.pointer(&pointer))
+            .ok_or_else(|| format!("there is nothing at \"{}\"", cut(reference)))
+    }
+}
+
+/// The fragment of a URI without its percent-encoding.
+fn unescaped(fragment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let mut digit = || char::from(rest.next()?).to_digit(16);
+            let (high, low) = (digit()?, digit()?);
+            bytes.push(u8::try_from(high * 16 + low).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn root_only(members: &Map<String, Value>) -> Result<(), String> {
+    dialect(members)?;
+    match members.keys().find(|key| matches!(key.as_str(), "$dynamicRef" | "$recursiveRef")) {
+        Some(key) => Err(problem(&child("", key), "a reference is `$ref` with a place in this schema")),
+        None => Ok(()),
+    }
+}
+
+fn nothing_foreign(value: &Value, at: &str) -> Result<(), String> {
+    match value {
+        Value::Object(members) => members.iter().try_for_each(|(key, value)| {
+            let at = child(at, key);
+            // A property may have such a name, and then has a schema, which is no string.
+            if value.is_string() && NOT_BELOW_THE_ROOT.contains(&key.as_str()) {
+                return Err(problem(&at, format_args!("`{key}` has no place below the root of the schema")));
+            }
+            nothing_foreign(value, &at)
+        }),
+        Value::Array(items) => {
+            items.iter().zip(0..).try_for_each(|(item, place)| nothing_foreign(item, &child(at, place)))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,238 @@
+//! What is refused about a value, and which schemas are not evaluated at all.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use super::*;
+
+fn compiled(schema: Value) -> CompiledSchema {
+    CompiledSchema::new(&schema).unwrap()
+}
+
+fn refused(schema: Value) -> String {
+    CompiledSchema::new(&schema).unwrap_err()
+}
+
+#[test]
+fn a_problem_has_its_place() {
+    let schema = compiled(json!({
+        "type": "object",
+        "required": ["steps"],
+        "additionalProperties": false,
+        "properties": {
+            "steps": {"type": "array", "items": {"type": "object", "properties": {
+                "title": {"type": "string"}, "due": {"type": "string", "format": "date"},
+            }}},
+        },
+    }));
+    assert_eq!(schema.check(&json!({"steps": []})), Ok(()));
+    let table = [
+        (json!({}), "\"steps\" is a required property"),
+        (json!({"steps": [{"title": 5}]}), "at `/steps/0/title`: 5 is not of type \"string\""),
+        (json!({"steps": [{"due": "tomorrow"}]}), "at `/steps/0/due`: \"tomorrow\" is not a \"date\""),
+        (
+            json!({"steps": 1, "b": 2}),
+            "at `/steps`: 1 is not of type \"array\"; \
+             Additional properties are not allowed ('b' was unexpected)",
+        ),
+    ];
+    for (value, expected) in table {
+        assert_eq!(schema.check(&value).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn at_most_three_problems_and_little_of_the_value() {
+    let schema = compiled(json!({"items": {"type": "string"}}));
+    let error = schema.check(&json!([1, 2, 3, 4, 5])).unwrap_err();
+    assert_eq!(error.matches("is not of type").count(), 3);
+    let error = schema.check(&json!([vec![1; 100_000]])).unwrap_err();
+    assert!(error.starts_with("at `/0`: [1,1,") && error.len() < 300, "{error}");
+}
+
+#[test]
+fn a_place_is_told_also_in_a_large_value() {
+    let schema = compiled(json!({"items": {"type": "integer"}}));
+    let mut items = vec![json!(1); 200_000];
+    items.push(json!("x"));
+    assert_eq!(schema.check(&json!(items)).unwrap_err(), "at `/200000`: \"x\" is not of type \"integer\"");
+    items.resize(2_000_000, json!("x"));
+    assert!(schema.check(&json!(items)).unwrap_err().contains("too large to say where"));
+}
+
+#[test]
+fn what_is_no_schema_is_refused_with_its_place() {
+    let outside = "leads outside the schema; a reference is `#` or `#/…`, such as `#/$defs/name`";
+    let table = [
+        (json!(5), "5 is not a schema".to_owned()),
+        (json!({"type": "strin"}), "at `/type`: \"strin\" is not one of JSON's types, or a list of them".into()),
+        (
+            json!({"properties": {"a": {"minLength": -1}}}),
+            "at `/properties/a/minLength`: -1 is less than the minimum of 0".into(),
+        ),
+        (json!({"properties": {"a": 1}}), "at `/properties/a`: 1 is not a schema".into()),
+        (
+            json!({"$ref": "https://example.com/a.json"}),
+            format!("at `/$ref`: \"https://example.com/a.json\" {outside}"),
+        ),
+        (json!({"items": {"$ref": "other.json#/a"}}), format!("at `/items/$ref`: \"other.json#/a\" {outside}")),
+        (json!({"$ref": "#name"}), format!("at `/$ref`: \"#name\" {outside}")),
+        (json!({"$ref": ""}), format!("at `/$ref`: \"\" {outside}")),
+        (json!({"$ref": "#/$defs/a"}), "at `/$ref`: there is nothing at \"#/$defs/a\"".into()),
+        (json!({"$dynamicRef": "#a"}), "at `/$dynamicRef`: a reference is `$ref` with a place in this schema".into()),
+        (
+            json!({"$defs": {"a": {"$id": "https://example.com/a"}}}),
+            "at `/$defs/a/$id`: `$id` has no place below the root of the schema".into(),
+        ),
+        (
+            json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
+            "at `/$schema`: \"http://json-schema.org/draft-07/schema#\" is not \
+             \"https://json-schema.org/draft/2020-12/schema\""
+                .into(),
+        ),
+    ];
+    for (schema, expected) in table {
+        assert_eq!(refused(schema.clone()), expected, "{schema}");
+    }
+    // Back-references need an engine that backtracks, and that one can be kept busy for years.
+    assert!(refused(json!({"pattern": "(a)\\1"})).contains("/pattern"));
+    assert!(refused(json!({"pattern": "((a{1000}){1000}){1000}"})).contains("/pattern"));
+}
+
+#[test]
+fn ordinary_schemas_are_taken() {
+    // A tree, whose references have characters that are escaped.
+    let tree = compiled(json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://example.com/tree",
+        "$ref": "#/$defs/Tree%3CNode%3E",
+        "$defs": {"Tree<Node>": {
+            "type": "object",
+            "properties": {"$id": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/Tree%3CNode%3E"}}},
+            "unevaluatedProperties": false,
+        }},
+    }));
+    assert_eq!(tree.check(&nested("children", 60, true)), Ok(()));
+    assert!(
+        tree.check(&json!({"children": [{"children": [{"x": 1}]}]}))
+            .unwrap_err()
+            .starts_with("at `/children/0/children/0`")
+    );
+
+    // An expression: a union that contains itself in several ways, under the same names.
+    let operators = ["and", "or", "not", "xor", "nand", "nor", "if", "iff"];
+    let branches: Vec<_> = operators
+        .iter()
+        .map(|name| {
+            json!({
+                "type": "object",
+                "properties": {"op": {"const": name}, "args": {"type": "array", "items": {"$ref": "#/$defs/expr"}}},
+                "required": ["op", "args"],
+            })
+        })
+        .chain([json!({"type": "boolean"})])
+        .collect();
+    let expression = compiled(json!({"$ref": "#/$defs/expr", "$defs": {"expr": {"oneOf": branches}}}));
+    let mut value = json!(true);
+    for name in operators.iter().cycle().take(40) {
+        value = json!({"op": name, "args": [value, false]});
+    }
+    assert_eq!(expression.check(&value), Ok(()));
+    assert!(expression.check(&json!({"op": "and", "args": [1]})).is_err());
+}
+
+fn nested(name: &str, depth: usize, in_lists: bool) -> Value {
+    (0..depth).fold(json!({}), |inner, _| if in_lists { json!({name: [inner]}) } else { json!({name: inner}) })
+}
+
+/// A chain of definitions, each made of the next one; the last is `last`.
+fn chain(length: usize, link: impl Fn(Value) -> Value, last: Value) -> Value {
+    let mut definitions = Map::new();
+    for index in 0..length {
+        definitions.insert(index.to_string(), link(json!({"$ref": format!("#/$defs/{}", index + 1)})));
+    }
+    definitions.insert(length.to_string(), last);
+    json!({"$ref": "#/$defs/0", "$defs": definitions})
+}
+
+#[test]
+fn bombs_are_refused() {
+    let twice = |next: Value| json!({"allOf": [next, next]});
+    let cycle = "a reference leads back to itself without going on to a part of the value";
+    let unfolded = "with its references followed the schema has more than 100000 subschemas; simplify it";
+    let beside = "more than 2000 subschemas apply to the same value; simplify it";
+    let table = [
+        ("a reference to itself", json!({"$ref": "#"}), cycle),
+        ("a cycle", json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#"}]}}}), cycle),
+        ("a doubling", chain(40, twice, json!(true)), unfolded),
+        ("a small doubling", chain(11, twice, json!(true)), beside),
+        (
+            "a doubling part by part",
+            chain(40, |next| json!({"properties": {"x": {"allOf": [next, next]}}}), json!(true)),
+            unfolded,
+        ),
+        (
+            "a doubling that never ends",
+            chain(40, |next| json!({"properties": {"x": {"allOf": [next, next]}}}), json!({"$ref": "#/$defs/0"})),
+            unfolded,
+        ),
+        (
+            "what is unevaluated, again and again",
+            chain(20, |next| json!({"$ref": next["$ref"], "unevaluatedItems": true}), json!(true)),
+            unfolded,
+        ),
+        ("a long chain", chain(30_000, |next| next, json!(true)), beside),
+        (
+            "a long chain at every step",
+            chain(500, |next| next, json!({"properties": {"x": {"$ref": "#/$defs/0"}}})),
+            "more than 10000 subschemas can be nested in one another; simplify it",
+        ),
+        (
+            "many patterns",
+            json!({"allOf": vec![json!({"pattern": "a"}); 201]}),
+            "a schema may have 200 patterns in all",
+        ),
+    ];
+    for (name, schema, expected) in table {
+        let start = Instant::now();
+        let error = refused(schema);
+        assert!(error.ends_with(expected), "{name}: {error}");
+        assert!(start.elapsed() < Duration::from_secs(5), "{name}: {:?}", start.elapsed());
+    }
+}
+
+/// What is just taken has to be safe, on a stack as small as a worker's.
+#[test]
+fn what_is_just_taken_is_safe_to_evaluate() {
+    let union =
+        (0..8).map(|kind| json!({"properties": {"x": {"$ref": "#"}, "kind": {"const": kind}}, "required": ["kind"]}));
+    let wrapped = |next: Value| json!({"type": "object", "allOf": [{"oneOf": [next]}]});
+    let bounded: Vec<(&str, Value)> = vec![
+        ("a union", json!({"anyOf": union.collect::<Vec<_>>()})),
+        ("a chain", chain(75, |next| next, json!({"properties": {"x": {"$ref": "#/$defs/0"}}}))),
+        ("a wrapped chain", chain(24, wrapped, json!({"properties": {"x": {"$ref": "#/$defs/0"}}}))),
+        (
+            "a wrapped chain to the limit of problems",
+            chain(4, wrapped, json!({"properties": {"x": {"$ref": "#/$defs/0"}}})),
+        ),
+        (
+            "a double tree",
+            json!({"properties": {"x": {"$ref": "#"}}, "patternProperties": {"": {"$ref": "#"}}, "required": ["y"]}),
+        ),
+    ];
+    for (name, schema) in bounded {
+        let schema = compiled(schema);
+        let start = Instant::now();
+        let check = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
+            for depth in [1, 5, 20, 120] {
+                let _ = schema.check(&nested("x", depth, false));
+                let _ = schema.check(&json!({"x": nested("x", depth, false), "kind": 7}));
+            }
+        });
+        check.unwrap().join().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(5), "{name}: {:?}", start.elapsed());
+    }
+    let deep = nested("x", 200, false);
+    assert_eq!(compiled(json!(true)).check(&deep).unwrap_err(), "the value is nested too deeply");
+}
