@@ -1,8 +1,9 @@
 //! JSON Schemas from Rust types, for inputs and outputs.
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::Value;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
 
 /// What `T` accepts when it is read.
 pub(crate) fn of_input<T: JsonSchema>() -> Value {
@@ -24,7 +25,9 @@ pub(crate) fn inline<T: JsonSchema>() -> Value {
 }
 
 fn of<T: JsonSchema>(settings: SchemaSettings) -> Value {
-    let settings = settings.with(|settings| settings.meta_schema = None);
+    let settings = settings
+        .with(|settings| settings.meta_schema = None)
+        .with_transform(RecursiveTransform(plain_number));
     let mut schema = settings
         .into_generator()
         .into_root_schema_for::<T>()
@@ -36,6 +39,25 @@ fn of<T: JsonSchema>(settings: SchemaSettings) -> Value {
         }
     }
     schema
+}
+
+/// Rust's kinds of numbers are no formats that others know; where they matter they become bounds.
+fn plain_number(schema: &mut Schema) {
+    let bounds = match schema.get("format").and_then(Value::as_str) {
+        Some("int32") => Some((json!(i32::MIN), json!(i32::MAX))),
+        Some("uint32") => Some((json!(0), json!(u32::MAX))),
+        // schemars gives the bounds of smaller ones itself.
+        Some("int8" | "uint8" | "int16" | "uint16" | "int64" | "uint64" | "int128" | "uint128") => {
+            None
+        }
+        Some("int" | "uint" | "float" | "double") => None,
+        _ => return,
+    };
+    schema.remove("format");
+    if let (Some((minimum, maximum)), Some(members)) = (bounds, schema.as_object_mut()) {
+        members.entry("minimum").or_insert(minimum);
+        members.entry("maximum").or_insert(maximum);
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +89,23 @@ mod tests {
                 },
                 "required": ["path"],
             })
+        );
+    }
+
+    #[test]
+    fn numbers_have_bounds_and_no_formats() {
+        assert_eq!(of_input::<f64>(), json!({ "type": "number" }));
+        assert_eq!(
+            of_input::<Option<usize>>(),
+            json!({ "type": ["integer", "null"], "minimum": 0 })
+        );
+        assert_eq!(
+            of_input::<u8>(),
+            json!({ "type": "integer", "minimum": 0, "maximum": 255 })
+        );
+        assert_eq!(
+            of_input::<i32>(),
+            json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX })
         );
     }
 

@@ -74,12 +74,6 @@ fn simplify(field: &mut Value) {
         members.insert("type".into(), "string".into());
         members.insert("oneOf".into(), titled(choices));
     }
-    if members
-        .get("type")
-        .is_some_and(|kind| kind == "integer" || kind == "number")
-    {
-        plain_number(members);
-    }
     if members.get("type").is_some_and(|kind| kind == "array")
         && let Some(mut items) = members.remove("items")
     {
@@ -136,17 +130,6 @@ fn choices(variants: &[Value]) -> Option<Vec<(String, String)>> {
         }
     }
     Some(choices)
-}
-
-/// Rust's number formats become bounds, so that an answer that does not fit is refused while the person is there.
-fn plain_number(members: &mut Map<String, Value>) {
-    let bounds = match members.remove("format").as_ref().and_then(Value::as_str) {
-        Some("int32") => (json!(i32::MIN), json!(i32::MAX)),
-        Some("uint32") => (json!(0), json!(u32::MAX)),
-        _ => return,
-    };
-    members.entry("minimum").or_insert(bounds.0);
-    members.entry("maximum").or_insert(bounds.1);
 }
 
 /// Whether an answer's schema is within the subset; if not, which part of it is not and why.
