@@ -1,0 +1,126 @@
+//! What a question asks for: the entries that a person fills in, one by one.
+
+use longhaul::{AnswerSchema, Field, FieldKind, OpenQuestion};
+use serde_json::{Map, Value, json};
+
+/// One thing to enter.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The name of a form's field; none when the entry is the whole answer.
+    pub name: Option<String>,
+    /// What a person reads for it.
+    pub label: String,
+    pub required: bool,
+    pub default: Option<Value>,
+    /// None: a schema that this version does not understand. Its answer is typed as JSON.
+    pub field: Option<Field>,
+}
+
+/// The entries of a question, in order; at least one.
+pub fn entries(question: &OpenQuestion) -> Vec<Entry> {
+    let hinted = question.options.as_ref().and_then(|options| options.get("default"));
+    let whole = |field: Option<Field>| Entry {
+        name: None,
+        label: String::new(),
+        required: true,
+        default: hinted.cloned().or_else(|| field.as_ref()?.default.clone()),
+        field,
+    };
+    match AnswerSchema::parse(&question.answer) {
+        Err(_) => vec![whole(None)],
+        Ok(AnswerSchema::One(field)) => vec![whole(Some(field))],
+        Ok(AnswerSchema::Form(form)) => form
+            .fields
+            .into_iter()
+            .map(|field| Entry {
+                label: field.label().to_owned(),
+                required: field.required,
+                default: hinted.and_then(|values| values.get(&field.name)).or(field.field.default.as_ref()).cloned(),
+                name: Some(field.name),
+                field: Some(field.field),
+            })
+            .collect(),
+    }
+}
+
+/// The answer that the entries make. An entry without a value is left out.
+pub fn answer<'a>(entries: impl IntoIterator<Item = (&'a Entry, Option<Value>)>) -> Value {
+    let mut form = Map::new();
+    for (entry, value) in entries {
+        match (&entry.name, value) {
+            (None, value) => return value.unwrap_or_default(),
+            (Some(name), Some(value)) => drop(form.insert(name.clone(), value)),
+            (Some(_), None) => {}
+        }
+    }
+    Value::Object(form)
+}
+
+/// An answer that fits, for a person who answers with a command: `true`, `"text"`, `{"name":"text"}`.
+pub fn example(question: &OpenQuestion) -> String {
+    let entries = entries(question);
+    let one = entries.len() == 1;
+    answer(entries.iter().map(|entry| (entry, (entry.required || one).then(|| example_of(entry))))).to_string()
+}
+
+fn example_of(entry: &Entry) -> Value {
+    if let Some(default) = &entry.default {
+        return default.clone();
+    }
+    match entry.field.as_ref().map(|field| &field.kind) {
+        Some(FieldKind::Confirm) => json!(true),
+        Some(FieldKind::Text { .. }) | None => json!("text"),
+        Some(FieldKind::Number { minimum, maximum, .. }) => {
+            minimum.clone().or_else(|| maximum.clone()).map_or(json!(1), Value::Number)
+        }
+        Some(FieldKind::Choice { choices }) => choices.first().map(|choice| json!(choice.value)).unwrap_or_default(),
+        Some(FieldKind::Choices { choices, .. }) => choices.iter().take(1).map(|choice| json!(choice.value)).collect(),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub fn question(answer: Value) -> OpenQuestion {
+        OpenQuestion { question: 1, prompt: "Well?".into(), detail: None, answer, deadline: None, options: None }
+    }
+
+    #[test]
+    fn a_form_has_its_entries_with_defaults_and_what_is_required() {
+        let mut form = question(json!({
+            "type": "object", "required": ["name"],
+            "properties": {"name": {"type": "string", "title": "Name"}, "size": {"type": "integer", "default": 3}}
+        }));
+        form.options = Some(json!({"default": {"name": "Ana"}}));
+        let entries = entries(&form);
+        let name = entries.iter().find(|entry| entry.label == "Name").unwrap();
+        let size = entries.iter().find(|entry| entry.label == "size").unwrap();
+        assert!(name.required && !size.required);
+        assert_eq!(name.default, Some(json!("Ana")));
+        assert_eq!(size.default, Some(json!(3)));
+    }
+
+    #[test]
+    fn the_example_is_an_answer_that_fits() {
+        let answers = [
+            (json!({"type": "boolean"}), "true"),
+            (json!({"type": "string"}), "\"text\""),
+            (json!({"type": "string", "enum": ["a", "b"]}), "\"a\""),
+            (json!({"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}), "[\"a\"]"),
+            (json!({"type": "number", "maximum": -2}), "-2"),
+            (json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 5}}}), "{\"n\":5}"),
+        ];
+        for (schema, example) in answers {
+            assert_eq!(super::example(&question(schema.clone())), example);
+            let value = serde_json::from_str(example).unwrap();
+            assert_eq!(AnswerSchema::parse(&schema).unwrap().check(&value), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_schema_of_a_later_version_is_answered_as_json() {
+        let later = question(json!({"type": "hologram"}));
+        assert!(entries(&later)[0].field.is_none());
+    }
+}
