@@ -1,0 +1,202 @@
+//! Entries of a journal in a person's words. Everything that a guest wrote passes through [`crate::text`].
+
+use console::{StyledObject, style};
+use longhaul::{Event, EventKind, Level, OpenQuestion, Progress, Reply, TaskError, Timestamp};
+
+use crate::text::{line, lines};
+use crate::time;
+
+/// How an entry is told, in one or several lines. None: there is nothing to tell.
+pub fn event(event: &Event, now: Timestamp) -> Option<String> {
+    Some(match &event.kind {
+        EventKind::Started { plugin, version, tool, .. } => {
+            format!("{} {}", bold(format!("{}/{}", line(plugin), line(tool))), dim(line(version)))
+        }
+        EventKind::Attempt { attempt: 1 } => return None,
+        EventKind::Attempt { attempt } => dim(format!("attempt {attempt}")).to_string(),
+        EventKind::Progress(update) => progress(update),
+        EventKind::Log { text, .. } => log(text),
+        EventKind::Question(asked) => question(asked, now),
+        EventKind::Reply { question, reply } => format!("  {} question {question}", self::reply(reply)),
+        EventKind::Sleep { until } => dim(format!("sleeps until {}", time::both(*until, now))).to_string(),
+        EventKind::CancelRequested => warn("asked to stop").to_string(),
+        EventKind::Refused { what, why } => {
+            format!("{} {}: {}", warn("refused"), line(what), line(why))
+        }
+        EventKind::Checkpoint { until, .. } => {
+            dim(format!("left work pending outside; looks again {}", time::relative(*until, now))).to_string()
+        }
+        EventKind::Retry { attempt, until, error } => {
+            format!("{} {}: {}", warn("tries again"), time::relative(*until, now), line(&error.message))
+                + &dim(format!(" (attempt {attempt})")).to_string()
+        }
+        EventKind::Ended { state, error, .. } => match error {
+            Some(error) => format!("{state}: {}", line(&error.message)),
+            None => state.to_string(),
+        },
+        EventKind::Unknown(_) => dim("an entry of a kind that this version does not know").to_string(),
+        _ => return None,
+    })
+}
+
+/// What a guest printed. Each line is marked, so that it can't pass for one of ours.
+fn log(text: &str) -> String {
+    let bar = dim("│").to_string();
+    let text = lines(text.strip_suffix('\n').unwrap_or(text));
+    let marked: Vec<_> = text.split('\n').map(|line| format!("{bar} {line}")).collect();
+    marked.join("\n")
+}
+
+/// A question with its details.
+pub fn question(asked: &OpenQuestion, now: Timestamp) -> String {
+    let mut told = format!("{} {}", style("?").yellow().bold().for_stderr(), bold(line(&asked.prompt)));
+    if let Some(detail) = &asked.detail {
+        told.push('\n');
+        told.push_str(&indented(detail.trim_end()));
+    }
+    if let Some(deadline) = asked.deadline {
+        told.push_str(&dim(format!("\n  time is up {}", time::relative(deadline, now))).to_string());
+    }
+    told
+}
+
+/// A guest's text of several lines, set off from ours.
+pub fn indented(text: &str) -> String {
+    let text = lines(text);
+    let rows: Vec<_> = text.split('\n').map(|row| format!("  {row}")).collect();
+    rows.join("\n")
+}
+
+/// How a question was settled.
+pub fn reply(reply: &Reply) -> String {
+    let by = |by: &Option<String>| by.as_ref().map_or_else(String::new, |by| format!(" by {}", line(by)));
+    match reply {
+        Reply::Answered { value, by: name } => {
+            let value = value.as_str().map_or_else(|| line(&value.to_string()), line);
+            format!("{} {value}{}", style("✓").green().for_stderr(), dim(by(name)))
+        }
+        Reply::Declined { reason, by: name } => {
+            let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", line(reason)));
+            format!("{} declined{reason}{}", warn("✗"), dim(by(name)))
+        }
+        Reply::TimedOut => format!("{} nobody answered in time", warn("✗")),
+        Reply::Closed => dim("no longer needed").to_string(),
+    }
+}
+
+/// How a question was settled whose answer must not be shown.
+pub fn hidden_reply(settled: &Reply) -> String {
+    match settled {
+        Reply::Answered { by, .. } => reply(&Reply::Answered { value: "•••".into(), by: by.clone() }),
+        other => reply(other),
+    }
+}
+
+/// How far a task is: `warning: 12% 3/25 message`.
+pub fn progress(update: &Progress) -> String {
+    let level = match update.level {
+        Level::Debug | Level::Info => String::new(),
+        Level::Warning => format!("{} ", style("warning:").yellow().for_stderr()),
+        Level::Error => format!("{} ", style("error:").red().for_stderr()),
+    };
+    let far = far(update);
+    format!("  {level}{}{}{}", dim(&far), if far.is_empty() { "" } else { " " }, line(&update.message))
+}
+
+/// `12% 3/25`, as much as is known.
+pub fn far(update: &Progress) -> String {
+    let counted = counted(update);
+    match share(update) {
+        Some(share) if counted.is_empty() => format!("{:.0}%", share * 100.0),
+        Some(share) => format!("{:.0}% {counted}", share * 100.0),
+        None => counted,
+    }
+}
+
+/// The part that is done, from 0 to 1.
+pub fn share(update: &Progress) -> Option<f64> {
+    let (done, total) = (update.done?, update.total?);
+    (total > 0.0).then(|| (done / total).clamp(0.0, 1.0))
+}
+
+/// `3/25`, or `3` without a total; nothing where the total is 1 or 100, which is a share already.
+#[allow(clippy::float_cmp)]
+pub fn counted(update: &Progress) -> String {
+    match (update.done, update.total) {
+        (Some(_), Some(total)) if total == 1.0 || total == 100.0 => String::new(),
+        (Some(done), Some(total)) => format!("{}/{}", number(done), number(total)),
+        (Some(done), None) => number(done),
+        (None, _) => String::new(),
+    }
+}
+
+/// A number without more decimals than a person reads.
+fn number(n: f64) -> String {
+    if n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.2}") }
+}
+
+/// Why a task ended without a result, in a line or two.
+pub fn task_error(error: &TaskError) -> String {
+    let whose = match error.class {
+        longhaul::ErrorClass::Tool => "the tool failed",
+        longhaul::ErrorClass::Run => "the run broke",
+    };
+    format!("{whose} ({}): {}", line(&error.code), lines(error.message.trim_end()).replace('\n', "\n  "))
+}
+
+fn dim<T>(text: T) -> StyledObject<T> {
+    style(text).dim().for_stderr()
+}
+
+fn bold<T>(text: T) -> StyledObject<T> {
+    style(text).bold().for_stderr()
+}
+
+fn warn<T>(text: T) -> StyledObject<T> {
+    style(text).yellow().for_stderr()
+}
+
+#[cfg(test)]
+mod tests {
+    use console::strip_ansi_codes;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn told(kind: Value) -> String {
+        let mut entry = json!({"seq": 1, "at": "1970-01-01T00:00:00Z"});
+        entry.as_object_mut().unwrap().extend(kind.as_object().unwrap().clone());
+        let entry: Event = serde_json::from_value(entry).unwrap();
+        let told = event(&entry, Timestamp::from_millis(0)).unwrap();
+        strip_ansi_codes(&told).into_owned()
+    }
+
+    #[test]
+    fn entries_are_told_in_a_persons_words() {
+        let warning = json!({"kind": "progress", "message": "slow", "done": 3.0, "total": 25.0, "level": "warning"});
+        assert_eq!(told(warning), "  warning: 12% 3/25 slow");
+        assert_eq!(told(json!({"kind": "progress", "message": "half", "done": 0.5, "total": 1.0})), "  50% half");
+        assert_eq!(
+            told(json!({"kind": "sleep", "until": "1970-01-01T00:01:00Z"})),
+            "sleeps until 1970-01-01T00:01:00Z (in 1m)"
+        );
+        let reply = json!({"kind": "reply", "question": 2, "outcome": "answered", "value": {"a": 1}, "by": "ana"});
+        assert_eq!(told(reply), "  ✓ {\"a\":1} by ana question 2");
+    }
+
+    #[test]
+    fn what_a_guest_prints_is_marked_and_harmless() {
+        let log = json!({"kind": "log", "stream": "stdout", "text": "one\n\u{1b}[2Jerror: two\n"});
+        assert_eq!(told(log), "│ one\n│ ␛[2Jerror: two");
+    }
+
+    #[test]
+    fn a_share_stays_between_nothing_and_all() {
+        let far = |done, total| far(&Progress { message: String::new(), done, total, level: Level::Info });
+        assert_eq!(far(Some(30.0), Some(20.0)), "100% 30/20");
+        assert_eq!(far(Some(-1.0), Some(20.0)), "0% -1/20");
+        assert_eq!(far(Some(1.0), Some(0.0)), "1/0");
+        assert_eq!(far(Some(f64::NAN), None), "NaN");
+        assert_eq!(far(None, Some(2.0)), "");
+    }
+}
