@@ -1,1 +1,75 @@
-fn main() {}
+//! The `longhaul` command line: parse, do, exit with a code that says how it went.
+
+mod app;
+mod args;
+mod exit;
+mod follow;
+mod input;
+mod json;
+mod plugin;
+mod prompt;
+mod result;
+mod run;
+mod schema;
+mod show;
+mod signals;
+mod table;
+mod tasks;
+mod text;
+mod time;
+mod view;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use tracing_subscriber::EnvFilter;
+
+use crate::app::App;
+use crate::args::{Cli, Command};
+use crate::exit::{Exit, Problem};
+use crate::view::say;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    trace(cli.global.verbose);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return report(Err(Problem::new(format!("cannot start: {e}")))),
+    };
+    let app = App::new(cli.global);
+    let done = runtime.block_on(async {
+        match cli.command {
+            Command::Run(args) => run::run(&app, args).await,
+            Command::Tasks(command) => tasks::tasks(&app, command).await,
+            Command::Plugin(command) => plugin::plugin(&app, command).await,
+        }
+    });
+    // Work that blocks, such as a compilation nobody waits for any more, must not keep the program.
+    runtime.shutdown_background();
+    report(done)
+}
+
+fn report(done: Result<Exit, Problem>) -> ExitCode {
+    let exit = done.unwrap_or_else(|problem| {
+        if !problem.message.is_empty() {
+            say(&format!("error: {}", text::lines(&problem.message)));
+        }
+        if let Some(hint) = problem.hint {
+            say(&format!("  {}", text::lines(&hint)));
+        }
+        problem.exit
+    });
+    ExitCode::from(exit.code())
+}
+
+/// Debug messages of the host. They are for whoever looks into it; what a person is told is written by [`say`].
+fn trace(verbose: bool) {
+    let level = if verbose { "warn,longhaul=debug" } else { "warn" };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(console::colors_enabled_stderr())
+        .init();
+}

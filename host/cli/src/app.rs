@@ -1,0 +1,67 @@
+//! What all commands share: the flags, and the host on the data directory.
+
+use std::path::PathBuf;
+
+use directories::ProjectDirs;
+use longhaul::{Host, TaskId};
+
+use crate::args::Global;
+use crate::exit::Problem;
+
+/// The flags that every command takes.
+pub struct App {
+    /// As given; none: the platform's.
+    data: Option<PathBuf>,
+    pub json: bool,
+    pub verbose: bool,
+}
+
+impl App {
+    pub fn new(global: Global) -> Self {
+        Self { data: global.data, json: global.json, verbose: global.verbose }
+    }
+
+    /// Opens the data directory, and takes nothing over: a command runs the task it was given, and no other.
+    pub async fn open(&self) -> Result<Host, Problem> {
+        Ok(Host::builder().data_dir(self.data_dir()?).take_over(false).open().await?)
+    }
+
+    fn data_dir(&self) -> Result<PathBuf, Problem> {
+        if let Some(dir) = &self.data {
+            return Ok(dir.clone());
+        }
+        let dirs = ProjectDirs::from("", "", "longhaul").ok_or_else(|| {
+            Problem::new("there is no home directory to keep data in")
+                .hint("give one with `--data DIR` or LONGHAUL_DATA")
+        })?;
+        Ok(dirs.data_dir().to_owned())
+    }
+
+    /// A command on the same data, to be shown to the person.
+    pub fn again(&self, command: &str, id: &TaskId) -> String {
+        let from_environment = std::env::var_os("LONGHAUL_DATA").map(PathBuf::from);
+        match &self.data {
+            Some(dir) if from_environment.as_ref() != Some(dir) => {
+                format!("longhaul --data {} {command} {id}", quoted(&dir.display().to_string()))
+            }
+            _ => format!("longhaul {command} {id}"),
+        }
+    }
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:\\".contains(c);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_quoted_for_the_shell_only_where_needed() {
+        assert_eq!(quoted("/var/lib/longhaul"), "/var/lib/longhaul");
+        assert_eq!(quoted("/my data/it's"), r"'/my data/it'\''s'");
+    }
+}

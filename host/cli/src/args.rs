@@ -1,0 +1,218 @@
+//! The command line: its words, and the help that explains them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use longhaul::TaskState;
+
+use crate::exit::EXIT_CODES;
+
+/// Runs the long jobs of AI agents: sandboxed WebAssembly tools as background tasks that survive crashes.
+#[derive(Debug, Parser)]
+#[command(name = "longhaul", version, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Where plugins and tasks are kept [default: the platform's data directory]
+    #[arg(long, global = true, value_name = "DIR", env = "LONGHAUL_DATA", hide_env_values = true)]
+    pub data: Option<PathBuf>,
+    /// One JSON object a line on standard output, nothing else; asks nothing at the prompt
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Debug messages on standard error; RUST_LOG says which, in detail
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start a tool, show its progress, ask its questions, print its result
+    Run(Run),
+    /// Tasks: list, show, watch, answer, cancel, remove
+    #[command(subcommand)]
+    Tasks(Tasks),
+    /// Plugins: add, list, inspect, remove
+    #[command(subcommand)]
+    Plugin(Plugin),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "longhaul run [OPTIONS] PLUGIN [TOOL] [KEY=VALUE]...",
+    after_help = EXIT_CODES,
+    after_long_help = format!("{RUN_HELP}\n\n{EXIT_CODES}"),
+)]
+pub struct Run {
+    /// A component file, or the name of an installed plugin
+    pub plugin: String,
+    /// The tool, unless the plugin has only one; then the input's properties, typed by the tool's schema
+    #[arg(value_name = "TOOL | KEY=VALUE")]
+    pub rest: Vec<String>,
+    /// The input: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub input: Option<String>,
+    #[command(flatten)]
+    pub asked: Asked,
+    /// A setting that the plugin declares
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub settings: Vec<(String, String)>,
+    /// Idempotency key: the same key and input again give the same task
+    #[arg(long)]
+    pub key: Option<String>,
+    /// The conversation that the task belongs to
+    #[arg(long)]
+    pub session: Option<String>,
+    /// How long the task may live, such as 90s, 2h or 7days
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub deadline: Option<Duration>,
+}
+
+const RUN_HELP: &str = "\
+KEY=VALUE takes the type that the tool's schema gives KEY: text as it is, numbers, true or false, JSON for
+arrays and objects. KEY=@FILE reads the value from a file; KEY=@@x is the text `@x`.
+
+Ctrl-C asks the tool to stop; a second one leaves at once, and `longhaul tasks watch ID` takes the task up again.";
+
+/// How questions are answered while a task is followed.
+#[derive(Debug, Args)]
+pub struct Asked {
+    /// The answer to the next question, as JSON; may be given several times
+    #[arg(long = "answer", value_name = "JSON", allow_hyphen_values = true)]
+    pub answers: Vec<String>,
+    /// Ask nothing at the prompt: leave the task waiting
+    #[arg(long)]
+    pub no_input: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Tasks {
+    /// List tasks, the newest first
+    Ls {
+        /// Only those in this state
+        #[arg(long)]
+        state: Option<TaskState>,
+        /// Only those of this conversation
+        #[arg(long)]
+        session: Option<String>,
+        /// At most so many
+        #[arg(long, default_value_t = 100, value_name = "N")]
+        limit: usize,
+    },
+    /// Show one task: where it stands, what it asks, how it ended
+    Show {
+        /// A task's id, or the beginning of it
+        id: String,
+    },
+    /// Show the events so far and go on live; runs the task if no other process does
+    #[command(after_help = EXIT_CODES)]
+    Watch {
+        /// A task's id, or the beginning of it
+        id: String,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// Answer a question
+    Answer(Answer),
+    /// Ask a task to stop
+    Cancel {
+        /// A task's id, or the beginning of it
+        id: String,
+    },
+    /// Remove an ended task
+    Rm {
+        /// A task's id, or the beginning of it
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Answer {
+    /// A task's id, or the beginning of it
+    pub id: String,
+    /// The answer; asked for at the prompt when left out
+    #[arg(value_name = "JSON", allow_hyphen_values = true, conflicts_with = "decline")]
+    pub answer: Option<String>,
+    /// Which question, where several are open
+    #[arg(long, value_name = "N")]
+    pub question: Option<u32>,
+    /// Refuse to answer, and perhaps say why
+    #[arg(long, value_name = "REASON", num_args = 0..=1, default_missing_value = "")]
+    pub decline: Option<String>,
+    /// Who answers
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Plugin {
+    /// Install a component file
+    Add {
+        /// The component
+        file: PathBuf,
+    },
+    /// List installed plugins
+    Ls,
+    /// Show what a plugin offers and needs
+    Inspect {
+        /// A component file, or the name or digest of an installed plugin
+        plugin: String,
+    },
+    /// Remove an installed plugin
+    Rm {
+        /// Its name or digest
+        name: String,
+    },
+}
+
+fn name_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("it must be NAME=VALUE".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_words_of_run_are_understood() {
+        let words = "longhaul run p.wasm tool a=1 --answer true --answer -1 --input - --set k=v --deadline 2h --json";
+        let Command::Run(run) = Cli::try_parse_from(words.split(' ')).unwrap().command else { panic!() };
+        assert_eq!(run.rest, ["tool", "a=1"]);
+        assert_eq!(run.asked.answers, ["true", "-1"]);
+        assert_eq!(run.input.as_deref(), Some("-"));
+        assert_eq!(run.settings, [("k".to_owned(), "v".to_owned())]);
+        assert_eq!(run.deadline, Some(Duration::from_secs(7200)));
+    }
+
+    #[test]
+    fn declining_needs_no_reason_and_takes_no_answer() {
+        let decline = |words: &str| Cli::try_parse_from(words.split(' '));
+        let Command::Tasks(Tasks::Answer(answer)) = decline("longhaul tasks answer 01K --decline").unwrap().command
+        else {
+            panic!()
+        };
+        assert_eq!(answer.decline.as_deref(), Some(""));
+        assert!(decline("longhaul tasks answer 01K true --decline no").is_err());
+    }
+}

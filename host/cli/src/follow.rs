@@ -1,0 +1,394 @@
+//! Following a task: its events as they come, its questions as they are asked, until it ends or is left.
+//!
+//! `run` and `tasks watch` are this loop, begun differently.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::pin::pin;
+use std::time::Duration;
+
+use console::Key;
+use futures_util::StreamExt as _;
+use longhaul::{Error, Event, EventKind, Host, OpenQuestion, Reply, Task, TaskId, WaitingOn};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
+
+use crate::app::App;
+use crate::exit::{Exit, Problem};
+use crate::prompt::keys::Keys;
+use crate::prompt::{Outcome, Prompt, ask, is_sensitive};
+use crate::signals::{Signal, Signals};
+use crate::text::line;
+use crate::view::{Kind, View, say};
+use crate::{json, result, time, words};
+
+/// How often the countdown of a question moves, and a task that waits is looked at.
+const TICK: Duration = Duration::from_millis(200);
+/// Every so many ticks it is looked whether the host that runs the task is still alive.
+const OWNER_TICKS: u32 = 10;
+
+/// A task that is being followed.
+pub struct Follow<'a> {
+    app: &'a App,
+    host: &'a Host,
+    id: &'a TaskId,
+    view: View,
+    /// Given on the command line, for the next questions.
+    answers: VecDeque<Value>,
+    /// Whether there is somebody to ask.
+    interactive: bool,
+    /// This process runs the task.
+    ours: bool,
+    /// The last entry that was there at the beginning: up to it, questions may be settled already.
+    begun_at: u64,
+    caught_up: bool,
+    open: BTreeMap<u32, OpenQuestion>,
+    /// Questions that were shown, so that their reply needs no introduction.
+    told: BTreeSet<u32>,
+    sensitive: BTreeSet<u32>,
+    /// Questions with which nothing more is to be done here: answered just now, or left for later.
+    done_with: BTreeSet<u32>,
+    prompt: Option<Prompt>,
+    keys: Option<Keys>,
+}
+
+/// What the loop woke up for.
+enum Happened {
+    Signal(Signal),
+    Key(Option<Key>),
+    Event(Option<Result<Box<Event>, Error>>),
+    Cancelled(Result<(), String>),
+    Tick,
+}
+
+impl<'a> Follow<'a> {
+    /// `ours`: this process runs the task.
+    pub fn new(app: &'a App, host: &'a Host, task: &'a Task, ours: bool, answers: Vec<Value>, no_input: bool) -> Self {
+        let view = View::new(Kind::for_stderr(app.json, app.verbose));
+        let interactive = view.can_ask() && !no_input;
+        Self {
+            app,
+            host,
+            id: &task.id,
+            view,
+            answers: answers.into(),
+            interactive,
+            ours,
+            begun_at: task.last_seq,
+            caught_up: false,
+            open: BTreeMap::new(),
+            told: BTreeSet::new(),
+            sensitive: BTreeSet::new(),
+            done_with: BTreeSet::new(),
+            prompt: None,
+            keys: None,
+        }
+    }
+
+    /// Until the task ended, or only waits for people, or the program is to leave.
+    pub async fn until_the_end(mut self, signals: &mut Signals) -> Result<Exit, Problem> {
+        signals.set_farewell(format!(
+            "left at once; take the task up again with `{}`",
+            self.app.again("tasks watch", self.id)
+        ));
+        self.view.draw_bar();
+        let left = self.until_ended(signals).await;
+        self.view.close();
+        self.keys = None;
+        match left? {
+            Some(exit) => Ok(exit),
+            None => self.finish().await,
+        }
+    }
+
+    async fn until_ended(&mut self, signals: &mut Signals) -> Result<Option<Exit>, Problem> {
+        let mut events = pin!(self.host.events(self.id, 0));
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut ticks = 0_u32;
+        let mut cancelling: Option<JoinHandle<Result<(), String>>> = None;
+        loop {
+            let happened = tokio::select! {
+                biased;
+                signal = signals.next() => Happened::Signal(signal),
+                key = next_key(&mut self.keys) => Happened::Key(key),
+                cancelled = finished(&mut cancelling) => Happened::Cancelled(cancelled),
+                event = events.next() => Happened::Event(event.map(|event| event.map(Box::new))),
+                _ = tick.tick() => Happened::Tick,
+            };
+            match happened {
+                Happened::Signal(Signal::Leave(exit)) => {
+                    self.leave("left");
+                    return Ok(Some(exit));
+                }
+                Happened::Signal(Signal::Interrupt) if !self.ours => {
+                    self.view.line("no longer watching; the task goes on");
+                    return Ok(Some(Exit::Signal(2)));
+                }
+                // On a task of its own: a second Ctrl-C must be heard while this one waits for the database.
+                Happened::Signal(Signal::Interrupt) => {
+                    self.view.line("asking the tool to stop; Ctrl-C again leaves at once");
+                    let (host, id) = (self.host.clone(), self.id.clone());
+                    cancelling =
+                        Some(tokio::spawn(
+                            async move { host.cancel(&id).await.map(|_| ()).map_err(|e| e.to_string()) },
+                        ));
+                }
+                Happened::Cancelled(Ok(())) => {}
+                Happened::Cancelled(Err(why)) => self.view.line(&format!("cannot ask it to stop: {}", line(&why))),
+                Happened::Key(Some(key)) => self.key(&key).await?,
+                // The terminal is gone, and nobody with it.
+                Happened::Key(None) => {
+                    self.interactive = false;
+                    self.close_prompt();
+                }
+                Happened::Event(None) => return Ok(None),
+                Happened::Event(Some(event)) => {
+                    let event = event?;
+                    self.event(&event)?;
+                }
+                Happened::Tick => {
+                    ticks = ticks.wrapping_add(1);
+                    self.redraw_prompt();
+                    if !self.ours && ticks.is_multiple_of(OWNER_TICKS) {
+                        self.take_up_if_stalled().await?;
+                    }
+                    if self.caught_up && self.waits_for_people_only().await? {
+                        self.leave("the task waits for an answer");
+                        return Ok(Some(Exit::WaitingForPerson));
+                    }
+                }
+            }
+            if self.caught_up {
+                self.attend().await?;
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), Problem> {
+        if self.app.json {
+            json::print(&json::Line::Event { task: self.id, event })?;
+        }
+        self.caught_up |= event.seq >= self.begun_at;
+        let now = time::now();
+        match &event.kind {
+            EventKind::Started { .. } => {
+                let id = console::style(self.id).dim().for_stderr();
+                self.view.line(&format!("{} {id}", words::event(event, now).unwrap_or_default()));
+            }
+            EventKind::Progress(progress) => self.view.progress(progress),
+            EventKind::Question(question) => {
+                if is_sensitive(question) {
+                    self.sensitive.insert(question.question);
+                }
+                // At the prompt it is shown with its input, and once more when it is settled.
+                if !(self.caught_up && self.interactive && self.answers.is_empty()) {
+                    self.tell(question);
+                }
+                self.open.insert(question.question, question.clone());
+            }
+            EventKind::Reply { question, reply } => self.settled(*question, reply),
+            // The result says it.
+            EventKind::Ended { .. } => {}
+            _ => {
+                if let Some(told) = words::event(event, now) {
+                    self.view.line(&told);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, question: &OpenQuestion) {
+        if self.told.insert(question.question) {
+            self.view.line(&words::question(question, time::now()));
+        }
+    }
+
+    fn settled(&mut self, number: u32, reply: &Reply) {
+        let asked_here = self.prompt.as_ref().is_some_and(|prompt| prompt.number() == number);
+        if asked_here {
+            self.close_prompt();
+        }
+        let question = self.open.remove(&number);
+        let told = if self.sensitive.contains(&number) { words::hidden_reply(reply) } else { words::reply(reply) };
+        // The answer came from another place while this one was still asking.
+        let elsewhere = if asked_here { " (elsewhere)" } else { "" };
+        match question {
+            Some(question) if !self.told.contains(&number) => {
+                let mark = console::style("?").yellow().bold().for_stderr();
+                self.view.line(&format!("{mark} {}\n  {told}{elsewhere}", line(&question.prompt)));
+            }
+            _ => self.view.line(&format!("  {told}{elsewhere}")),
+        }
+    }
+
+    /// Turns to the next question that something can be done about.
+    async fn attend(&mut self) -> Result<(), Problem> {
+        if self.prompt.is_some() {
+            return Ok(());
+        }
+        let Some(question) = self.open.values().find(|q| !self.done_with.contains(&q.question)).cloned() else {
+            return Ok(());
+        };
+        if let Some(value) = self.answers.pop_front() {
+            self.tell(&question);
+            if let Some(problem) = self.answer(question.question, Reply::Answered { value, by: None }).await? {
+                let problem = Problem::new(problem);
+                return Err(problem.hint(format!("the task waits; {}", self.how_to_answer(&question))));
+            }
+        } else if self.interactive {
+            if question.detail.is_some() {
+                self.tell(&question);
+            }
+            match Keys::open() {
+                Ok(keys) => {
+                    self.keys = Some(keys);
+                    self.prompt = Some(Prompt::new(&question));
+                    self.redraw_prompt();
+                }
+                Err(e) => {
+                    self.view.line(&format!("cannot ask here: {e}"));
+                    self.interactive = false;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Settles a question. Gives back why the answer does not fit, if it does not.
+    async fn answer(&mut self, question: u32, reply: Reply) -> Result<Option<String>, Problem> {
+        match self.host.answer(self.id, question, reply).await {
+            Ok(()) => {}
+            Err(e @ Error::Answer { .. }) => return Ok(Some(e.to_string())),
+            // Somebody was faster; their reply comes as an event.
+            Err(e @ (Error::AlreadySettled { .. } | Error::UnknownQuestion { .. })) => {
+                self.view.line(&format!("not taken: {}", line(&e.to_string())));
+            }
+            Err(e) => return Err(e.into()),
+        }
+        self.done_with.insert(question);
+        Ok(None)
+    }
+
+    async fn key(&mut self, key: &Key) -> Result<(), Problem> {
+        let Some(prompt) = &mut self.prompt else { return Ok(()) };
+        let number = prompt.number();
+        let outcome = prompt.key(key);
+        let reply = match outcome {
+            None => {
+                self.redraw_prompt();
+                return Ok(());
+            }
+            Some(Outcome::Later) => {
+                self.done_with.insert(number);
+                self.close_prompt();
+                if let Some(question) = self.open.get(&number).cloned() {
+                    self.tell(&question);
+                }
+                return Ok(());
+            }
+            Some(Outcome::Answer(value)) => Reply::Answered { value, by: None },
+            Some(Outcome::Decline(reason)) => Reply::Declined { reason, by: None },
+        };
+        match (self.answer(number, reply).await?, &mut self.prompt) {
+            (Some(problem), Some(prompt)) => {
+                prompt.refused(&problem);
+                self.redraw_prompt();
+            }
+            _ => self.close_prompt(),
+        }
+        Ok(())
+    }
+
+    fn redraw_prompt(&mut self) {
+        if let Some(prompt) = &self.prompt {
+            self.view.question(prompt.view(self.view.size(), time::now()));
+        }
+    }
+
+    fn close_prompt(&mut self) {
+        self.prompt = None;
+        self.keys = None;
+        self.view.close_question();
+    }
+
+    async fn take_up_if_stalled(&mut self) -> Result<(), Problem> {
+        if self.host.task(self.id).await?.stalled && self.host.adopt(self.id).await? {
+            self.ours = true;
+            self.view.line("the process that ran this task is gone; it goes on here");
+        }
+        Ok(())
+    }
+
+    /// Whether nothing happens until somebody answers, and nobody will here.
+    async fn waits_for_people_only(&self) -> Result<bool, Problem> {
+        let unattended =
+            !self.open.is_empty() && self.open.keys().all(|n| self.done_with.contains(n) || !self.can_ask());
+        if self.prompt.is_some() || !unattended {
+            return Ok(false);
+        }
+        Ok(only_for_people(&self.host.task(self.id).await?))
+    }
+
+    fn can_ask(&self) -> bool {
+        self.interactive || !self.answers.is_empty()
+    }
+
+    fn leave(&mut self, what: &str) {
+        self.view.close();
+        let again = self.app.again("tasks watch", self.id);
+        let how: Vec<_> = self.open.values().map(|question| format!("\n  {}", self.how_to_answer(question))).collect();
+        say(&format!("{what}{}\n  take the task up again: {again}", how.concat()));
+    }
+
+    fn how_to_answer(&self, question: &OpenQuestion) -> String {
+        let which = if self.open.len() > 1 { format!(" --question {}", question.question) } else { String::new() };
+        let example = line(&ask::example(question));
+        format!("answer with: {}{which} JSON (such as '{example}')", self.app.again("tasks answer", self.id))
+    }
+
+    async fn finish(&self) -> Result<Exit, Problem> {
+        let task = self.host.task(self.id).await?;
+        if !task.state.is_terminal() {
+            return Err(Problem::new(format!("the events of task {} ended, and it is {}", self.id, task.state)));
+        }
+        if !self.answers.is_empty() {
+            say(&format!("{} not asked for", crate::text::count(self.answers.len(), "answer")));
+        }
+        if self.app.json {
+            json::print(&json::Line::Task(&task))?;
+        } else {
+            result::print(&task)?;
+        }
+        Ok(Exit::of(&task))
+    }
+}
+
+/// Whether the task goes on only when somebody answers: it does not count as going on that a question's time runs out.
+pub fn only_for_people(task: &Task) -> bool {
+    let Some(waiting) = task.waiting.as_ref().filter(|waiting| waiting.on == WaitingOn::Human) else { return false };
+    if task.questions.is_empty() {
+        return false;
+    }
+    let first_deadline = task.questions.iter().filter_map(|question| question.deadline).min();
+    match (waiting.until, first_deadline) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(until), Some(deadline)) => until >= deadline,
+    }
+}
+
+async fn next_key(keys: &mut Option<Keys>) -> Option<Key> {
+    match keys {
+        Some(keys) => keys.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn finished(work: &mut Option<JoinHandle<Result<(), String>>>) -> Result<(), String> {
+    let Some(handle) = work else { return std::future::pending().await };
+    let result = handle.await.unwrap_or_else(|e| Err(e.to_string()));
+    *work = None;
+    result
+}

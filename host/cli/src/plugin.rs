@@ -1,0 +1,148 @@
+//! `longhaul plugin`: what is installed.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use console::style;
+use longhaul::{Host, Plugin, Tool};
+use serde_json::Value;
+
+use crate::app::App;
+use crate::exit::{Exit, Problem};
+use crate::run::looks_like_a_file;
+use crate::schema::{Kinds, properties};
+use crate::table::Table;
+use crate::text::{count, line, lines};
+use crate::view::say;
+use crate::words::indented;
+use crate::{args, json};
+
+pub async fn plugin(app: &App, command: args::Plugin) -> Result<Exit, Problem> {
+    let host = app.open().await?;
+    let done = match command {
+        args::Plugin::Add { file } => add(app, &host, &file).await,
+        args::Plugin::Ls => list(app, &host).await,
+        args::Plugin::Inspect { plugin } => inspect(app, &host, &plugin).await,
+        args::Plugin::Rm { name } => remove(app, &host, &name).await,
+    };
+    host.shutdown().await;
+    done.map(|()| Exit::Done)
+}
+
+async fn add(app: &App, host: &Host, file: &std::path::Path) -> Result<(), Problem> {
+    let plugin = host.install_file(file).await?;
+    if app.json {
+        return json::print(&json::Line::Plugin(&plugin));
+    }
+    let tools: Vec<_> = plugin.manifest.tools.iter().map(|tool| line(&tool.name)).collect();
+    say(&format!(
+        "added {} {} ({}) with {}: {}",
+        line(&plugin.name),
+        line(&plugin.version),
+        short(&plugin.digest),
+        count(tools.len(), "tool"),
+        tools.join(", ")
+    ));
+    Ok(())
+}
+
+async fn list(app: &App, host: &Host) -> Result<(), Problem> {
+    let plugins = host.plugins().await?;
+    if app.json {
+        return plugins.iter().try_for_each(|plugin| json::print(&json::Line::Plugin(plugin)));
+    }
+    if plugins.is_empty() {
+        say("no plugins; add one with `longhaul plugin add FILE`");
+        return Ok(());
+    }
+    let mut table = Table::new(&["NAME", "VERSION", "DIGEST", "SIZE", "TOOLS"]);
+    for plugin in &plugins {
+        let tools: Vec<_> = plugin.manifest.tools.iter().map(|tool| line(&tool.name)).collect();
+        table.row(vec![
+            line(&plugin.name),
+            line(&plugin.version),
+            short(&plugin.digest).to_owned(),
+            indicatif::HumanBytes(plugin.size).to_string(),
+            tools.join(", "),
+        ]);
+    }
+    table.print()
+}
+
+/// A file is looked into, and not installed.
+async fn inspect(app: &App, host: &Host, named: &str) -> Result<(), Problem> {
+    let path = std::path::Path::new(named);
+    let plugin = if looks_like_a_file(named) || path.is_file() {
+        let bytes = std::fs::read(path).map_err(|e| Problem::new(format!("cannot read {named}: {e}")))?;
+        host.inspect(bytes).await?
+    } else {
+        host.plugin(named).await?
+    };
+    if app.json {
+        return json::print(&json::Line::Plugin(&plugin));
+    }
+    let mut out = std::io::stdout().lock();
+    out.write_all(page(&plugin).as_bytes()).and_then(|()| out.flush()).map_err(|e| Problem::output(&e))
+}
+
+fn page(plugin: &Plugin) -> String {
+    let manifest = &plugin.manifest;
+    let mut page = String::new();
+    let _ = writeln!(page, "{} {}", style(line(&plugin.name)).bold(), line(&plugin.version));
+    let _ = writeln!(page, "{}", indented(manifest.description.trim_end()));
+    let _ = writeln!(page, "  {} {}", style("digest").dim(), plugin.digest);
+    let _ = writeln!(page, "  {} {}", style("size").dim(), indicatif::HumanBytes(plugin.size));
+    for (name, value) in [("license", &manifest.license), ("homepage", &manifest.homepage)] {
+        if let Some(value) = value {
+            let _ = writeln!(page, "  {} {}", style(name).dim(), line(value));
+        }
+    }
+    for tool in &manifest.tools {
+        let _ = write!(page, "\n{}", self::tool(tool));
+    }
+    if !manifest.needs.is_empty() {
+        let _ = writeln!(page, "\n{}", style("needs").bold());
+    }
+    for need in &manifest.needs {
+        let optional = if need.required { "" } else { " (optional)" };
+        let _ = writeln!(page, "  {} {}{optional}: {}", line(&need.kind), line(&need.name), line(&need.why));
+    }
+    page
+}
+
+fn tool(tool: &Tool) -> String {
+    let mut page = format!("{} {}\n", style("tool").dim(), style(line(&tool.name)).bold());
+    if let Some(title) = &tool.title {
+        let _ = writeln!(page, "  {}", line(title));
+    }
+    let _ = writeln!(page, "{}", indented(tool.description.trim_end()));
+    let schema = &tool.input_schema;
+    let required: Vec<_> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, property) in properties(schema) {
+        let kinds = Kinds::of(schema, &property);
+        let words = if kinds.is_any() { "anything".to_owned() } else { kinds.words() };
+        let optional = if required.contains(&name.as_str()) { "" } else { ", optional" };
+        let about = property
+            .get("description")
+            .and_then(Value::as_str)
+            .map_or_else(String::new, |about| format!(": {}", lines(about.trim_end()).replace('\n', "\n    ")));
+        let _ = writeln!(page, "  {} ({words}{optional}){about}", line(&name));
+    }
+    page
+}
+
+async fn remove(app: &App, host: &Host, name: &str) -> Result<(), Problem> {
+    let plugin = host.remove_plugin(name).await?;
+    if app.json {
+        let removed = json::Line::Removed { task: None, plugin: Some(&plugin.name), digest: Some(&plugin.digest) };
+        return json::print(&removed);
+    }
+    say(&format!("removed {} {} ({})", line(&plugin.name), line(&plugin.version), short(&plugin.digest)));
+    Ok(())
+}
+
+/// Enough of a digest to tell plugins apart.
+fn short(digest: &str) -> &str {
+    digest.get(..12).unwrap_or(digest)
+}

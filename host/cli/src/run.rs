@@ -1,0 +1,111 @@
+//! `longhaul run`: install, start, follow.
+
+use std::path::Path;
+
+use longhaul::{Host, NewTask, Plugin, Tool};
+use serde_json::Value;
+
+use crate::app::App;
+use crate::args::Run;
+use crate::exit::{Exit, Problem};
+use crate::follow::Follow;
+use crate::json::place;
+use crate::signals::Signals;
+use crate::text::line;
+use crate::view::say;
+use crate::{input, view};
+
+pub async fn run(app: &App, args: Run) -> Result<Exit, Problem> {
+    // What is wrong on the command line is told before anything is done.
+    let answers = answers(&args.asked.answers)?;
+    let host = app.open().await?;
+    let exit = run_on(app, &host, args, answers).await;
+    host.shutdown().await;
+    exit
+}
+
+async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Result<Exit, Problem> {
+    let plugin = plugin(host, &args.plugin).await?;
+    let (tool, pairs) = tool(&plugin, &args.rest)?;
+    let (input, unknown) = input::build(&tool.input_schema, args.input.as_deref(), pairs)?;
+    for key in unknown {
+        view::say(&format!("note: the schema of {} does not name `{}`", tool.name, line(&key)));
+    }
+
+    let mut new = NewTask::new(&plugin.digest, &tool.name).input(input);
+    if let Some(key) = args.key {
+        new = new.idempotency_key(key);
+    }
+    if let Some(session) = args.session {
+        new = new.session(session);
+    }
+    if let Some(deadline) = args.deadline {
+        new = new.deadline(deadline);
+    }
+    for (name, value) in args.settings {
+        new = new.setting(name, value);
+    }
+
+    // From here Ctrl-C is for the task.
+    let mut signals = Signals::listen().map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
+    let started = host.start(new).await?;
+    let mut ours = true;
+    if started.existing {
+        if !app.json {
+            say(&format!("the task exists already: {}", started.id));
+        }
+        ours = host.adopt(&started.id).await?;
+    }
+    let task = host.task(&started.id).await?;
+    Follow::new(app, host, &task, ours, answers, args.asked.no_input).until_the_end(&mut signals).await
+}
+
+/// A file is installed; a name or digest is looked up.
+async fn plugin(host: &Host, named: &str) -> Result<Plugin, Problem> {
+    if looks_like_a_file(named) {
+        return Ok(host.install_file(named).await?);
+    }
+    match host.plugin(named).await {
+        Err(longhaul::Error::UnknownPlugin(_)) if Path::new(named).is_file() => Ok(host.install_file(named).await?),
+        found => Ok(found?),
+    }
+}
+
+/// Names and digests have neither dots nor slashes.
+pub fn looks_like_a_file(named: &str) -> bool {
+    named.contains(['.', '/', '\\'])
+}
+
+/// The tool, and the `KEY=VALUE` words behind it.
+fn tool<'a>(plugin: &'a Plugin, rest: &'a [String]) -> Result<(&'a Tool, &'a [String]), Problem> {
+    let tools = &plugin.manifest.tools;
+    let has = || tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
+    match rest.split_first() {
+        Some((name, pairs)) if !name.contains('=') => {
+            let tool = tools.iter().find(|tool| tool.name == *name).ok_or_else(|| longhaul::Error::UnknownTool {
+                plugin: plugin.name.clone(),
+                tool: name.clone(),
+                has: has(),
+            })?;
+            Ok((tool, pairs))
+        }
+        _ => match tools.as_slice() {
+            [only] => Ok((only, rest)),
+            _ => Err(Problem::new(format!("`{}` has several tools: {}", plugin.name, has().join(", ")))
+                .hint("name one behind the plugin")),
+        },
+    }
+}
+
+/// The answers of the command line.
+pub fn answers(given: &[String]) -> Result<Vec<Value>, Problem> {
+    given.iter().map(|text| answer(text)).collect()
+}
+
+/// An answer of the command line.
+pub fn answer(text: &str) -> Result<Value, Problem> {
+    serde_json::from_str(text).map_err(|e| {
+        Problem::new(format!("the answer `{text}` is not JSON: {}", place(&e)))
+            .hint(format!("a text is written with quotes: '{}'", Value::String(text.to_owned())))
+    })
+}

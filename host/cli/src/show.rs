@@ -1,0 +1,175 @@
+//! `tasks ls` and `tasks show`: tasks for a person to read.
+
+use std::io::Write as _;
+
+use console::{strip_ansi_codes, style};
+use longhaul::{Event, EventKind, Host, Task, TaskState, Timestamp};
+
+use crate::app::App;
+use crate::exit::Problem;
+use crate::prompt::{ask, is_sensitive};
+use crate::table::Table;
+use crate::text::{line, shortened};
+use crate::{result, time, words};
+
+/// So many entries of the journal are shown.
+const RECENT: usize = 20;
+
+/// One line a task.
+pub fn list(tasks: &[Task]) -> Result<(), Problem> {
+    let now = time::now();
+    let mut table = Table::new(&["ID", "STATE", "TOOL", "AGE", ""]);
+    for task in tasks {
+        table.row(vec![
+            task.id.to_string(),
+            state(task),
+            line(&format!("{}/{}", task.plugin, task.tool)),
+            time::duration(now.since(task.created_at)),
+            about(task),
+        ]);
+    }
+    table.print()
+}
+
+/// What is most worth knowing about a task, in a few words.
+fn about(task: &Task) -> String {
+    let text = if let Some(error) = &task.error {
+        line(&error.message)
+    } else if let Some(question) = task.questions.first() {
+        format!("? {}", line(&question.prompt))
+    } else if let Some(progress) = task.progress.as_ref().filter(|_| !task.state.is_terminal()) {
+        words::progress(progress).trim_start().to_owned()
+    } else {
+        String::new()
+    };
+    shortened(&strip_ansi_codes(&text), 60)
+}
+
+/// The state, with what a waiting task waits for and whether anybody runs it.
+fn state(task: &Task) -> String {
+    let mut state = task.state.to_string();
+    if let Some(waiting) = &task.waiting {
+        state = format!("{state}:{}", waiting.on.as_str());
+    }
+    if task.cancel_requested && !task.state.is_terminal() {
+        state.push_str(", cancelling");
+    }
+    if task.stalled {
+        state.push_str(", stalled");
+    }
+    state
+}
+
+/// The last entries of a task's journal.
+pub async fn recent(host: &Host, task: &Task) -> Result<Vec<Event>, Problem> {
+    // Not every number is a public entry, so the last ones are found from further back where there are too few.
+    let mut back = RECENT as u64;
+    loop {
+        let after = task.last_seq.saturating_sub(back);
+        let mut entries = host.journal(&task.id, after, usize::MAX).await?;
+        if entries.len() >= RECENT || after == 0 {
+            entries.drain(..entries.len().saturating_sub(RECENT));
+            return Ok(entries);
+        }
+        back = back.saturating_mul(8);
+    }
+}
+
+/// All about one task.
+pub fn page(app: &App, task: &Task, journal: &[Event]) -> Result<(), Problem> {
+    let page = written(app, task, journal, time::now());
+    let page = if console::colors_enabled() { page } else { strip_ansi_codes(&page).into_owned() };
+    let mut out = std::io::stdout().lock();
+    out.write_all(page.as_bytes()).and_then(|()| out.flush()).map_err(|e| Problem::output(&e))
+}
+
+fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String {
+    let mut page = Page::default();
+    page.fact("task", &task.id.to_string());
+    page.fact("tool", &format!("{} {}", line(&format!("{}/{}", task.plugin, task.tool)), line(&task.version)));
+    page.fact("state", &state(task));
+    if let Some(until) = task.waiting.as_ref().and_then(|waiting| waiting.until) {
+        page.fact("until", &time::both(until, now));
+    }
+    if task.stalled {
+        page.fact("", &format!("no process runs it; {}", app.again("tasks watch", &task.id)));
+    }
+    if let Some(progress) = &task.progress {
+        page.fact("progress", words::progress(progress).trim_start());
+    }
+    if task.attempt > 1 {
+        page.fact("attempt", &task.attempt.to_string());
+    }
+    page.fact("started", &time::both(task.created_at, now));
+    match task.ended_at {
+        Some(ended) => page.fact("ended", &time::both(ended, now)),
+        None => page.fact("deadline", &time::both(task.deadline, now)),
+    }
+    if let Some(session) = &task.session {
+        page.fact("session", &line(session));
+    }
+    page.fact("fuel", &indicatif::HumanCount(task.fuel_used).to_string());
+
+    for question in &task.questions {
+        page.heading(&format!("question {}", question.question));
+        page.text(&words::question(question, now));
+        let which = if task.questions.len() > 1 { format!(" --question {}", question.question) } else { String::new() };
+        let answer = app.again("tasks answer", &task.id);
+        page.text(&format!("  {answer}{which} '{}'", line(&ask::example(question))));
+    }
+    if let Some(output) = task.output.as_ref().filter(|_| task.state == TaskState::Completed) {
+        page.heading("result");
+        page.text(&result::shown(output));
+    }
+    if let Some(error) = &task.error {
+        page.heading("error");
+        page.text(&format!("  {}", words::task_error(error)));
+    }
+    page.heading("journal");
+    for entry in journal {
+        page.entry(entry, journal, now);
+    }
+    page.0
+}
+
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn fact(&mut self, name: &str, value: &str) {
+        self.0.push_str(&format!("{} {value}\n", style(format!("{name:<9}")).dim()));
+    }
+
+    fn heading(&mut self, name: &str) {
+        self.0.push_str(&format!("\n{}\n", style(name).bold()));
+    }
+
+    fn text(&mut self, text: &str) {
+        self.0.push_str(text.trim_end_matches('\n'));
+        self.0.push('\n');
+    }
+
+    /// An entry with its time, its further lines below.
+    fn entry(&mut self, entry: &Event, journal: &[Event], now: Timestamp) {
+        let told = match &entry.kind {
+            EventKind::Reply { question, reply } if was_sensitive(*question, journal) => {
+                Some(format!("  {} question {question}", words::hidden_reply(reply)))
+            }
+            _ => words::event(entry, now),
+        };
+        let Some(told) = told else { return };
+        let at = time::seconds(entry.at);
+        let clock = at.get(11..19).unwrap_or(&at);
+        for (i, row) in told.split('\n').enumerate() {
+            let margin = if i == 0 { clock } else { "        " };
+            self.0.push_str(&format!("  {} {row}\n", style(margin).dim()));
+        }
+    }
+}
+
+fn was_sensitive(number: u32, journal: &[Event]) -> bool {
+    journal.iter().any(|entry| match &entry.kind {
+        EventKind::Question(question) => question.question == number && is_sensitive(question),
+        _ => false,
+    })
+}
