@@ -1,5 +1,6 @@
 //! The component's exports, for any plugin.
 
+use std::io::Write;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 
@@ -57,14 +58,16 @@ fn with_tool<P: Plugin, T>(
 ) -> Result<T, wit::ToolError> {
     report_panics();
     let task = Task::new(call);
-    match P::TOOLS.iter().find(|tool| tool.name == task.tool()) {
+    let result = match P::TOOLS.iter().find(|tool| tool.name == task.tool()) {
         Some(tool) => run(tool, &task),
         None => Err(ToolError::invalid_input(format!(
             "the plugin has no tool `{}`",
             task.tool()
         ))),
-    }
-    .map_err(ToolError::into_wit)
+    };
+    // The last line may lack its end, and nothing else flushes it. Where stdout is gone nobody misses it.
+    let _ = std::io::stdout().flush();
+    result.map_err(ToolError::into_wit)
 }
 
 /// A guest that panics is stopped without a word: the target aborts, and the host sees a trap. The host takes what the
