@@ -95,3 +95,8 @@ pub mod __private {
     pub use crate::rules::{are_different, is_plugin_name, is_said, is_tool_name, is_version};
     pub use crate::tool::{About, Returned, Tool, ToolEntry, run, spec};
 }
+
+/// The README's example is held to compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
