@@ -1,5 +1,6 @@
 //! JSON as errors speak of it: where something is, and what it is, in short.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value};
@@ -15,9 +16,24 @@ pub(crate) fn child(at: &str, token: impl ToString) -> String {
     format!("{at}/{}", token.to_string().replace('~', "~0").replace('/', "~1"))
 }
 
-/// A problem, with the pointer to what has it.
-pub(crate) fn problem(at: &str, problem: impl std::fmt::Display) -> String {
-    if at.is_empty() { problem.to_string() } else { format!("at `{}`: {problem}", cut(at)) }
+/// What is wrong, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// A JSON pointer; empty for the whole.
+    pub at: String,
+    /// One sentence.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.at.is_empty() { f.write_str(&self.what) } else { write!(f, "at `{}`: {}", cut(&self.at), self.what) }
+    }
+}
+
+/// `what` is wrong with what `at` points to.
+pub(crate) fn problem(at: &str, what: impl fmt::Display) -> Problem {
+    Problem { at: at.to_owned(), what: what.to_string() }
 }
 
 /// The value as JSON, cut where it gets long.
@@ -34,7 +50,7 @@ pub(crate) fn cut(text: &str) -> String {
 }
 
 /// Whether a schema that says which JSON Schema it is written in says the one that is spoken here.
-pub(crate) fn dialect(schema: &Map<String, Value>) -> Result<(), String> {
+pub(crate) fn dialect(schema: &Map<String, Value>) -> Result<(), Problem> {
     match schema.get("$schema") {
         None => Ok(()),
         Some(Value::String(dialect)) if dialect.trim_end_matches('#') == DIALECT => Ok(()),

@@ -12,7 +12,7 @@ use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 use self::cost::{Cost, Size};
-use crate::json::{brief, cut, problem};
+use crate::json::{Problem, brief, cut, problem};
 
 /// Problems named in one refusal.
 const MOST_PROBLEMS: usize = 3;
@@ -41,6 +41,11 @@ impl fmt::Debug for CompiledSchema {
 impl CompiledSchema {
     /// Compiles the schema, or says what is wrong with it and where (a JSON pointer into it).
     pub(crate) fn new(schema: &Value) -> Result<Self, String> {
+        Self::compile(schema).map_err(|problem| problem.to_string())
+    }
+
+    /// The same, with the problem and its place apart.
+    pub(super) fn compile(schema: &Value) -> Result<Self, Problem> {
         let cost = Cost::of(schema)?;
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
@@ -69,19 +74,20 @@ impl CompiledSchema {
         // To tell what is wrong takes far more than to find that something is: subschemas are looked at again without
         // remembering what was found, and every problem is held in memory at once.
         if cost.can_list_problems(size) {
-            let problems: Vec<_> = validator.iter_errors(value).take(MOST_PROBLEMS).map(|error| said(&error)).collect();
+            let problems: Vec<_> =
+                validator.iter_errors(value).take(MOST_PROBLEMS).map(|error| said(&error).to_string()).collect();
             return Err(problems.join("; "));
         }
         if cost.can_find_a_problem(size)
             && let Err(error) = validator.validate(value)
         {
-            return Err(said(&error));
+            return Err(said(&error).to_string());
         }
         Err("it is not valid against the schema; value and schema are too large to say where".into())
     }
 }
 
-fn said(error: &ValidationError<'_>) -> String {
+fn said(error: &ValidationError<'_>) -> Problem {
     let what = error.masked_with(brief(error.instance())).to_string();
     problem(error.instance_path().as_str(), cut(&what))
 }

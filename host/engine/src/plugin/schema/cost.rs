@@ -14,6 +14,7 @@ mod graph;
 use serde_json::Value;
 
 use self::graph::Graph;
+use crate::json::{Problem, problem};
 
 /// JSON is read no deeper than this.
 const DEEPEST: usize = 128;
@@ -71,22 +72,31 @@ impl Size {
 
 impl Cost {
     /// Bounds the cost, or says why there is no sensible bound.
-    pub(super) fn of(schema: &Value) -> Result<Self, String> {
+    pub(super) fn of(schema: &Value) -> Result<Self, Problem> {
         let graph = Graph::of(schema)?;
         let Some(order) = graph.order_beside() else {
-            return Err("a reference leads back to itself without going on to a part of the value".into());
+            return Err(problem("", "a reference leads back to itself without going on to a part of the value"));
         };
         if graph.unfolded() > MOST_UNFOLDED {
-            return Err(format!(
-                "with its references followed the schema has more than {MOST_UNFOLDED} subschemas; simplify it"
+            return Err(problem(
+                "",
+                format_args!(
+                    "with its references followed the schema has more than {MOST_UNFOLDED} subschemas; simplify it"
+                ),
             ));
         }
         let (visits, nested) = graph.by_depth(&order, DEEPEST);
         if visits.first().is_some_and(|&visits| visits > MOST_BESIDE) {
-            return Err(format!("more than {MOST_BESIDE} subschemas apply to the same value; simplify it"));
+            return Err(problem(
+                "",
+                format_args!("more than {MOST_BESIDE} subschemas apply to the same value; simplify it"),
+            ));
         }
         if nested.iter().any(|&nested| nested > MOST_NESTED) {
-            return Err(format!("more than {MOST_NESTED} subschemas can be nested in one another; simplify it"));
+            return Err(problem(
+                "",
+                format_args!("more than {MOST_NESTED} subschemas can be nested in one another; simplify it"),
+            ));
         }
         Ok(Self { visits, nested })
     }

@@ -5,22 +5,22 @@ use std::cmp::Ordering;
 use serde_json::{Number, Value, json};
 
 use super::{AnswerSchema, Choice, Field, FieldKind, Form, TextFormat};
-use crate::json::{brief, child, cut, problem};
+use crate::json::{Problem, brief, child, cut, problem};
 
 impl AnswerSchema {
     /// Whether this is an answer, or else where it is not (a JSON pointer) and why.
     pub fn check(&self, answer: &Value) -> Result<(), String> {
         match self {
             Self::One(field) => field.check(answer),
-            Self::Form(form) => form.check(answer),
+            Self::Form(form) => form.check(answer).map_err(|problem| problem.to_string()),
         }
     }
 }
 
 impl Form {
-    fn check(&self, answer: &Value) -> Result<(), String> {
+    fn check(&self, answer: &Value) -> Result<(), Problem> {
         let Value::Object(members) = answer else {
-            return Err(format!("{} is not an object of the form's fields", brief(answer)));
+            return Err(problem("", format_args!("{} is not an object of the form's fields", brief(answer))));
         };
         for field in &self.fields {
             let at = child("", &field.name);
@@ -37,12 +37,12 @@ impl Form {
 impl Field {
     /// Whether `value` may be this field's, or else why not.
     pub fn check(&self, value: &Value) -> Result<(), String> {
-        self.kind.check("", value)
+        self.kind.check("", value).map_err(|problem| problem.to_string())
     }
 }
 
 impl FieldKind {
-    pub(super) fn check(&self, at: &str, value: &Value) -> Result<(), String> {
+    pub(super) fn check(&self, at: &str, value: &Value) -> Result<(), Problem> {
         let wrong = |what: &str| Err(problem(at, format_args!("{} is not {what}", brief(value))));
         match (self, value) {
             (Self::Confirm, Value::Bool(_)) => Ok(()),
@@ -122,7 +122,7 @@ fn counted(count: u64, unit: &str) -> String {
     if count == 1 { format!("1 {unit} is") } else { format!("{count} {unit}s are") }
 }
 
-fn one_of(choices: &[Choice], at: &str, value: &Value) -> Result<(), String> {
+fn one_of(choices: &[Choice], at: &str, value: &Value) -> Result<(), Problem> {
     if value.as_str().is_some_and(|value| choices.iter().any(|choice| choice.value == value)) {
         return Ok(());
     }

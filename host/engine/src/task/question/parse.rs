@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 
 use super::check::compare;
 use super::{AnswerSchema, Choice, Field, FieldKind, Form, FormField, TextFormat};
-use crate::json::{brief, child, cut, dialect, problem};
+use crate::json::{Problem, brief, child, cut, dialect, problem};
 
 /// A form that has more is none that a person fills in.
 const MOST_FIELDS: usize = 50;
@@ -20,6 +20,10 @@ impl AnswerSchema {
     /// Reads the schema that a tool gave with its question, or says where (a JSON pointer into it) it is not within the
     /// subset, and why.
     pub fn parse(schema: &Value) -> Result<Self, String> {
+        Self::read(schema).map_err(|problem| problem.to_string())
+    }
+
+    fn read(schema: &Value) -> Result<Self, Problem> {
         let mut parser = Parser { choices: 0 };
         let members = object(schema, "")?;
         dialect(members)?;
@@ -35,7 +39,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn form(&mut self, members: &Members) -> Result<Form, String> {
+    fn form(&mut self, members: &Members) -> Result<Form, Problem> {
         only(members, "", &[&["$schema", "type", "title", "description", "properties", "required"]])?;
         let properties = match members.get("properties") {
             Some(properties) => object(properties, "/properties")?,
@@ -72,7 +76,7 @@ impl Parser {
     }
 
     /// `also`: further keywords that may stand here.
-    fn field(&mut self, members: &Members, kind: &str, at: &str, also: &[&str]) -> Result<Field, String> {
+    fn field(&mut self, members: &Members, kind: &str, at: &str, also: &[&str]) -> Result<Field, Problem> {
         const COMMON: &[&str] = &["type", "title", "description", "default"];
         let only = |these: &[&str]| only(members, at, &[COMMON, also, these]);
         let kind = match kind {
@@ -108,7 +112,7 @@ impl Parser {
         };
         let default = members.get("default").cloned();
         if let Some(default) = &default {
-            kind.check("", default).map_err(|why| problem(&child(at, "default"), why))?;
+            kind.check(&child(at, "default"), default)?;
         }
         Ok(Field { title: text(members, "title", at)?, description: text(members, "description", at)?, default, kind })
     }
@@ -117,8 +121,8 @@ impl Parser {
         &mut self,
         members: &Members,
         at: &str,
-        only: &impl Fn(&[&str]) -> Result<(), String>,
-    ) -> Result<FieldKind, String> {
+        only: &impl Fn(&[&str]) -> Result<(), Problem>,
+    ) -> Result<FieldKind, Problem> {
         if members.contains_key("enum") {
             only(&["enum", "enumNames"])?;
             return Ok(FieldKind::Choice { choices: self.untitled(members, at)? });
@@ -132,7 +136,7 @@ impl Parser {
         Ok(FieldKind::Text { min_length, max_length, format: format(members, at)? })
     }
 
-    fn several(&mut self, members: &Members, at: &str) -> Result<FieldKind, String> {
+    fn several(&mut self, members: &Members, at: &str) -> Result<FieldKind, Problem> {
         let inner = child(at, "items");
         let Some(items) = members.get("items") else {
             return Err(problem(&inner, "a list needs the choices that it is made of"));
@@ -168,7 +172,7 @@ impl Parser {
     }
 
     /// `enum`, with `enumNames` if there are any.
-    fn untitled(&mut self, members: &Members, at: &str) -> Result<Vec<Choice>, String> {
+    fn untitled(&mut self, members: &Members, at: &str) -> Result<Vec<Choice>, Problem> {
         let values = strings(members.get("enum").unwrap_or(&Value::Null), &child(at, "enum"))?;
         let titles = match members.get("enumNames") {
             None => vec![None; values.len()],
@@ -185,7 +189,7 @@ impl Parser {
     }
 
     /// `[{const, title}]`.
-    fn titled(&mut self, list: &Value, at: &str) -> Result<Vec<Choice>, String> {
+    fn titled(&mut self, list: &Value, at: &str) -> Result<Vec<Choice>, Problem> {
         let mut choices = Vec::new();
         for (index, choice) in array(list, at)?.iter().enumerate() {
             let at = child(at, index);
@@ -201,7 +205,7 @@ impl Parser {
         self.choices(choices, at)
     }
 
-    fn choices(&mut self, choices: Vec<(&str, Option<&str>)>, at: &str) -> Result<Vec<Choice>, String> {
+    fn choices(&mut self, choices: Vec<(&str, Option<&str>)>, at: &str) -> Result<Vec<Choice>, Problem> {
         if choices.is_empty() {
             return Err(problem(at, "there is nothing to choose"));
         }
@@ -220,25 +224,25 @@ impl Parser {
     }
 }
 
-fn object<'a>(value: &'a Value, at: &str) -> Result<&'a Members, String> {
+fn object<'a>(value: &'a Value, at: &str) -> Result<&'a Members, Problem> {
     value.as_object().ok_or_else(|| problem(at, format_args!("{} is not an object", brief(value))))
 }
 
-fn array<'a>(value: &'a Value, at: &str) -> Result<&'a [Value], String> {
+fn array<'a>(value: &'a Value, at: &str) -> Result<&'a [Value], Problem> {
     match value {
         Value::Array(items) => Ok(items),
         other => Err(problem(at, format_args!("{} is not a list", brief(other)))),
     }
 }
 
-fn strings<'a>(value: &'a Value, at: &str) -> Result<Vec<&'a str>, String> {
+fn strings<'a>(value: &'a Value, at: &str) -> Result<Vec<&'a str>, Problem> {
     let string = |(index, item): (usize, &'a Value)| {
         item.as_str().ok_or_else(|| problem(&child(at, index), format_args!("{} is not a string", brief(item))))
     };
     array(value, at)?.iter().enumerate().map(string).collect()
 }
 
-fn kind<'a>(members: &'a Members, at: &str) -> Result<&'a str, String> {
+fn kind<'a>(members: &'a Members, at: &str) -> Result<&'a str, Problem> {
     match members.get("type") {
         Some(Value::String(kind)) => Ok(kind),
         Some(other) => Err(problem(&child(at, "type"), format_args!("{} is not a single type", brief(other)))),
@@ -246,7 +250,7 @@ fn kind<'a>(members: &'a Members, at: &str) -> Result<&'a str, String> {
     }
 }
 
-fn only(members: &Members, at: &str, known: &[&[&str]]) -> Result<(), String> {
+fn only(members: &Members, at: &str, known: &[&[&str]]) -> Result<(), Problem> {
     match members.keys().find(|key| !known.iter().any(|known| known.contains(&key.as_str()))) {
         None => Ok(()),
         Some(key) => Err(problem(
@@ -256,7 +260,7 @@ fn only(members: &Members, at: &str, known: &[&[&str]]) -> Result<(), String> {
     }
 }
 
-fn text(members: &Members, key: &str, at: &str) -> Result<Option<String>, String> {
+fn text(members: &Members, key: &str, at: &str) -> Result<Option<String>, Problem> {
     match members.get(key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -264,7 +268,7 @@ fn text(members: &Members, key: &str, at: &str) -> Result<Option<String>, String
     }
 }
 
-fn number(members: &Members, key: &str, at: &str) -> Result<Option<Number>, String> {
+fn number(members: &Members, key: &str, at: &str) -> Result<Option<Number>, Problem> {
     match members.get(key) {
         None => Ok(None),
         Some(Value::Number(number)) => Ok(Some(number.clone())),
@@ -272,7 +276,7 @@ fn number(members: &Members, key: &str, at: &str) -> Result<Option<Number>, Stri
     }
 }
 
-fn bounds(members: &Members, at: &str, min: &str, max: &str) -> Result<(Option<u64>, Option<u64>), String> {
+fn bounds(members: &Members, at: &str, min: &str, max: &str) -> Result<(Option<u64>, Option<u64>), Problem> {
     let count = |key: &str| match members.get(key) {
         None => Ok(None),
         Some(value) => match value.as_u64() {
@@ -288,7 +292,7 @@ fn bounds(members: &Members, at: &str, min: &str, max: &str) -> Result<(Option<u
     }
 }
 
-fn format(members: &Members, at: &str) -> Result<Option<TextFormat>, String> {
+fn format(members: &Members, at: &str) -> Result<Option<TextFormat>, Problem> {
     let Some(name) = text(members, "format", at)? else { return Ok(None) };
     match TextFormat::ALL.into_iter().find(|format| format.as_str() == name) {
         Some(format) => Ok(Some(format)),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::json::{brief, child, cut, dialect, problem};
+use crate::json::{Problem, brief, child, cut, dialect, problem};
 
 /// Patterns are compiled one by one, each to as much as a mebibyte.
 const MOST_PATTERNS: usize = 200;
@@ -29,7 +29,7 @@ struct Node {
 
 impl Graph {
     /// Follows everything that evaluation follows, and refuses references to the outside.
-    pub(super) fn of(schema: &Value) -> Result<Self, String> {
+    pub(super) fn of(schema: &Value) -> Result<Self, Problem> {
         if let Some(members) = schema.as_object() {
             root_only(members)?;
             for (key, value) in members {
@@ -168,7 +168,7 @@ impl<'a> Builder<'a> {
     }
 
     /// What has the wrong form for its keyword is left out: the meta-schema finds it later.
-    fn edges(&mut self, members: &'a Map<String, Value>, at: &str) -> Result<Node, String> {
+    fn edges(&mut self, members: &'a Map<String, Value>, at: &str) -> Result<Node, Problem> {
         let mut node = Node::default();
         for (keyword, value) in members {
             let at = child(at, keyword);
@@ -250,7 +250,7 @@ fn unescaped(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn root_only(members: &Map<String, Value>) -> Result<(), String> {
+fn root_only(members: &Map<String, Value>) -> Result<(), Problem> {
     dialect(members)?;
     match members.keys().find(|key| matches!(key.as_str(), "$dynamicRef" | "$recursiveRef")) {
         Some(key) => Err(problem(&child("", key), "a reference is `$ref` with a place in this schema")),
@@ -258,7 +258,7 @@ fn root_only(members: &Map<String, Value>) -> Result<(), String> {
     }
 }
 
-fn nothing_foreign(value: &Value, at: &str) -> Result<(), String> {
+fn nothing_foreign(value: &Value, at: &str) -> Result<(), Problem> {
     match value {
         Value::Object(members) => members.iter().try_for_each(|(key, value)| {
             let at = child(at, key);
