@@ -40,6 +40,13 @@ pub fn run(stage: &Stage, timings: &mut Timings) -> Result<()> {
     checks::goes_on_from(&before.events, &after.events)?;
     checks::in_order(&after.events)?;
     checks::one_attempt(&after.events)?;
+    checks::waited_once(&after.events)?;
+    let record = &after.task["output"]["structured"];
+    ensure!(
+        stage.live || record["status"] == "completed",
+        "the checklist was not completed: {record}"
+    );
+    checks::kept_the_answers(record, &after.events)?;
     let questions = checks::asked_once(&after.events)?;
     ensure!(
         questions > answered,

@@ -73,6 +73,56 @@ pub fn one_attempt(events: &[Value]) -> Result<()> {
     Ok(())
 }
 
+/// Each step that was answered stands in the record as it was answered.
+pub fn kept_the_answers(record: &Value, events: &[Value]) -> Result<()> {
+    let replies = events
+        .iter()
+        .filter(|event| event["kind"] == "reply")
+        .map(|event| &event["value"]);
+    let steps = record["steps"].as_array().into_iter().flatten();
+    for (step, answer) in steps.zip(replies) {
+        let outcome = [("done", "done"), ("skip", "skipped"), ("abort", "aborted")];
+        let expected = outcome
+            .into_iter()
+            .find(|(given, _)| answer["outcome"] == *given)
+            .map(|(_, recorded)| recorded);
+        ensure!(
+            step["outcome"].as_str() == expected,
+            "a step was answered with {answer}, and recorded as {step}"
+        );
+        for (name, value) in step["values"].as_object().into_iter().flatten() {
+            ensure!(
+                answer[name] == *value,
+                "a step was answered with {answer}, and recorded as {step}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// No wait began anew: each was fixed once, and nothing of what follows came earlier.
+pub fn waited_once(events: &[Value]) -> Result<()> {
+    for (i, event) in events
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| event["kind"] == "sleep")
+    {
+        let Some(next) = events.get(i + 1) else {
+            bail!("nothing follows the wait {event}")
+        };
+        ensure!(
+            next["kind"] != "sleep",
+            "a wait began anew: {event} is followed by {next}"
+        );
+        // RFC 3339 in UTC and to the same digit: in order as text too.
+        ensure!(
+            next["at"].as_str() >= event["until"].as_str(),
+            "a wait was cut short: {event} is followed by {next}"
+        );
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,5 +164,20 @@ mod tests {
         again.push(json!({"seq": 9, "kind": "attempt"}));
         assert!(in_order(&again).is_err());
         assert!(one_attempt(&again).is_err());
+
+        let short = [
+            json!({"kind": "sleep", "until": "T10:00:04.000Z"}),
+            json!({"kind": "question", "at": "T10:00:03.000Z"}),
+        ];
+        assert!(waited_once(&short).is_err());
+        assert!(waited_once(&[&short[..1], &short[..1]].concat()).is_err());
+        let record = json!({"steps": [{"outcome": "skipped", "values": {}}]});
+        assert!(
+            kept_the_answers(
+                &record,
+                &[json!({"kind": "reply", "value": {"outcome": "done"}})]
+            )
+            .is_err()
+        );
     }
 }
