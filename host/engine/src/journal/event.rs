@@ -108,6 +108,27 @@ pub enum EventKind {
     Unknown(Value),
 }
 
+impl EventKind {
+    /// The name that stands as `kind` in JSON.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Started { .. } => "started",
+            Self::Attempt { .. } => "attempt",
+            Self::Progress(_) => "progress",
+            Self::Log { .. } => "log",
+            Self::Question(_) => "question",
+            Self::Reply { .. } => "reply",
+            Self::Sleep { .. } => "sleep",
+            Self::CancelRequested => "cancel-requested",
+            Self::Refused { .. } => "refused",
+            Self::Checkpoint { .. } => "checkpoint",
+            Self::Retry { .. } => "retry",
+            Self::Ended { .. } => "ended",
+            Self::Unknown(value) => value.get("kind").and_then(Value::as_str).unwrap_or("unknown"),
+        }
+    }
+}
+
 /// Where a guest's text came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,5 +1,13 @@
 //! The journal: what one entry is, how a run is recorded, and how it is replayed.
 
+mod entry;
 mod event;
+mod fingerprint;
+mod recorder;
+mod records;
+mod throttle;
 
+pub(crate) use entry::{Body, NewEntry, Stamp, StoredEntry};
 pub use event::{Event, EventKind, LogStream};
+pub(crate) use recorder::{Call, Diverged, Recorded, Recorder, Turn};
+pub(crate) use records::Record;

@@ -1,9 +1,13 @@
 //! What a task is, and the pure state machine that its life follows.
 
 mod base64_bytes;
+mod machine;
 mod model;
+mod question;
 
+pub use machine::{Effect, Ending, ErrorKind, Given, Life, LifeEvent, Misfit, RetryPolicy, Verdict, ticket_delay};
 pub use model::{
     Broke, ErrorClass, Level, OpenQuestion, Output, Part, PartData, Progress, Reply, Task, TaskError, TaskId,
     TaskState, Waiting, WaitingOn,
 };
+pub use question::{AnswerSchema, Choice, Field, FieldKind, Form, FormField, TextFormat};

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Ending;
 use crate::clock::Timestamp;
 
 /// The name of a task: 26 characters, unguessable, later ones sort after earlier ones.
@@ -14,6 +15,12 @@ use crate::clock::Timestamp;
 pub struct TaskId(pub(crate) String);
 
 impl TaskId {
+    /// A new one. The first ten characters are the time, the others 80 random bits.
+    pub(crate) fn random(now: Timestamp) -> Self {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(now.as_millis());
+        Self(ulid::Ulid::from_datetime(time).to_string().to_ascii_lowercase())
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -318,6 +325,20 @@ pub struct TaskError {
     /// What the tool attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
+}
+
+impl TaskError {
+    /// What an ending is reported as, given what was said about it.
+    pub(crate) fn of_ending(ending: Ending, given: Option<&Self>) -> Option<Self> {
+        let (class, code) = (ending.class()?, ending.code()?);
+        let (message, details) = match (ending, given) {
+            (_, Some(error)) => (error.message.clone(), error.details.clone()),
+            (Ending::Run(Broke::Deadline), None) => ("it was not done by its deadline".into(), None),
+            (Ending::Cancelled, None) => ("it was stopped, as it was asked to".into(), None),
+            (_, None) => (code.to_owned(), None),
+        };
+        Some(Self { class, code: code.to_owned(), message, details })
+    }
 }
 
 /// Two of the three failures that stay apart. The third, that nobody is running the task, is [`Task::stalled`].

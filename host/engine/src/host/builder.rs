@@ -1,0 +1,137 @@
+//! Setting up a host.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::{Handle, Host};
+use crate::clock::{Clock, RealClock};
+use crate::plugin::{Library, create_private_dir};
+use crate::runner::{Parts, Runner, Watchers};
+use crate::store::{Owners, Store, enrol};
+use crate::testing::CrashPlan;
+use crate::{Error, Limits, StoreError};
+
+/// How long an instance is kept while its task waits, if nobody needs its place.
+const WARM: Duration = Duration::from_secs(2);
+
+/// Sets up a [`Host`].
+///
+/// ```no_run
+/// # async fn doc() -> Result<(), longhaul::Error> {
+/// let host = longhaul::Host::builder().data_dir("/var/lib/longhaul").open().await?;
+/// # Ok(()) }
+/// ```
+pub struct HostBuilder {
+    data_dir: PathBuf,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+    warm: Duration,
+    take_over: bool,
+    crash: CrashPlan,
+}
+
+impl Default for HostBuilder {
+    fn default() -> Self {
+        Self {
+            data_dir: PathBuf::from("longhaul-data"),
+            clock: Arc::new(RealClock),
+            limits: Limits::default(),
+            warm: WARM,
+            take_over: true,
+            crash: CrashPlan::default(),
+        }
+    }
+}
+
+impl HostBuilder {
+    /// Where everything is kept: the database, compiled code, locks. Made if it is not there. `longhaul-data` in the
+    /// current directory by default.
+    #[must_use]
+    pub fn data_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.data_dir = dir.into();
+        self
+    }
+
+    /// Where the time comes from: the machine by default.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// What a task may use: what it gets if its start names nothing else, and the most that it may be given.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long an instance is kept in memory while its task waits; then it is dropped, and rebuilt by replay. 2 s by
+    /// default. A wait that is known to be longer is not begun warm.
+    #[must_use]
+    pub fn warm(mut self, warm: Duration) -> Self {
+        self.warm = warm;
+        self
+    }
+
+    /// Whether to run every task that no living host runs: yes by default. If not, only those that are started or
+    /// [adopted](Host::adopt) here.
+    #[must_use]
+    pub fn take_over(mut self, yes: bool) -> Self {
+        self.take_over = yes;
+        self
+    }
+
+    /// Lets the process die at a planned place.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn crash(mut self, plan: CrashPlan) -> Self {
+        self.crash = plan;
+        self
+    }
+
+    /// Opens the data and begins to run tasks, on the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] with what is wrong with the database, and nothing is touched then.
+    pub async fn open(self) -> Result<Host, Error> {
+        let database = self.data_dir.join("longhaul.db");
+        create_private_dir(&self.data_dir).map_err(|error| unwritable(&database, &error))?;
+        let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
+        let library = Library::new(self.data_dir.join("compiled"), self.limits.memory).map_err(fault)?;
+        let watchers = Arc::new(Watchers::default());
+        let (sender, notices) = mpsc::unbounded_channel();
+        let notify = Box::new(move |batch| {
+            // Nobody listens once the host is gone.
+            let _ = sender.send(batch);
+        });
+        let crash = Arc::new(self.crash);
+        let (path, plan) = (database.clone(), crash.clone());
+        let store = crate::runner::blocking(move || Ok(Store::open(&path, notify, plan)?)).await?;
+        let now = self.clock.now();
+        let me = store.write(move |tx| enrol(tx, now).map_err(Error::from)).await?;
+        let owners =
+            Owners::hold(&self.data_dir.join("owners"), me).map_err(|error| unwritable(&database, &error))?;
+        let runner = Runner::begin(Parts {
+            store,
+            owners,
+            library,
+            clock: self.clock,
+            watchers,
+            warm: self.warm,
+            take_over: self.take_over,
+            crash,
+            limits: self.limits,
+            notices,
+        });
+        Ok(Host { handle: Arc::new(Handle { runner }) })
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Error {
+    StoreError::ReadOnly { path: path.to_owned(), problem: error.to_string() }.into()
+}

@@ -1,0 +1,99 @@
+//! Following a task: its events as they come, and its end.
+
+use std::collections::VecDeque;
+
+use futures_util::stream::{Stream, try_unfold};
+
+use super::{DEFAULT_NAMESPACE, Host};
+use crate::Error;
+use crate::journal::{Event, EventKind};
+use crate::store;
+use crate::task::{Task, TaskId};
+
+/// Events read at once.
+const PAGE: usize = 256;
+
+impl Host {
+    /// A task's public events after `after`, as far as there are any now, `limit` at most.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTask`].
+    pub async fn journal(&self, id: &TaskId, after: u64, limit: usize) -> Result<Vec<Event>, Error> {
+        let id = id.clone();
+        self.read(move |runner| {
+            let (n, _) = runner.store.read(|sql| store::number(sql, DEFAULT_NAMESPACE, &id))?;
+            Ok(runner.store.read(|sql| store::public(sql, n, after, limit))?)
+        })
+        .await
+    }
+
+    /// A task's public events after `after`, and those that come; ends with the task. Whoever drops off goes on from the
+    /// `seq` of the last event it has seen, and misses nothing.
+    ///
+    /// ```no_run
+    /// # async fn doc(host: longhaul::Host, id: longhaul::TaskId) -> Result<(), longhaul::Error> {
+    /// use futures_util::TryStreamExt;
+    /// let mut events = std::pin::pin!(host.events(&id, 0));
+    /// while let Some(event) = events.try_next().await? {
+    ///     println!("{} {}", event.seq, event.kind.name());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn events(&self, id: &TaskId, after: u64) -> impl Stream<Item = Result<Event, Error>> + Send + use<> {
+        let host = self.clone();
+        let id = id.clone();
+        let state = (host, id, after, VecDeque::new(), false);
+        try_unfold(state, |(host, id, mut after, mut page, mut ended)| async move {
+            if page.is_empty() && !ended {
+                page = host.next_page(&id, after).await?.into();
+            }
+            let Some(event): Option<Event> = page.pop_front() else { return Ok(None) };
+            after = event.seq;
+            ended |= matches!(event.kind, EventKind::Ended { .. });
+            Ok(Some((event, (host, id, after, page, ended))))
+        })
+    }
+
+    /// Events after `after`, waiting until there are some. Empty: the task has ended, and there are no more.
+    async fn next_page(&self, id: &TaskId, after: u64) -> Result<Vec<Event>, Error> {
+        let (n, _) = self.number(id).await?;
+        let watch = self.runner().watchers.watch(n);
+        let mut stopping = self.runner().stopping.subscribe();
+        loop {
+            let moved = watch.moved();
+            let events = self.journal(id, after, PAGE).await?;
+            if !events.is_empty() || self.number(id).await?.1.is_terminal() {
+                return Ok(events);
+            }
+            tokio::select! {
+                () = moved => {}
+                _ = stopping.wait_for(|stopping| *stopping) => return Err(Error::ShuttingDown),
+            }
+        }
+    }
+
+    /// Waits until a task has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTask`]; [`Error::ShuttingDown`] if this host stops before the task does.
+    pub async fn wait(&self, id: &TaskId) -> Result<Task, Error> {
+        let runner = self.runner();
+        let (n, _) = runner.store.read(|sql| store::number(sql, DEFAULT_NAMESPACE, id))?;
+        let watch = runner.watchers.watch(n);
+        let mut stopping = runner.stopping.subscribe();
+        loop {
+            let moved = watch.moved();
+            let task = runner.store.read(|sql| store::view(sql, &runner.owners, n))?;
+            let task = task.ok_or_else(|| Error::UnknownTask(id.to_string()))?;
+            if task.state.is_terminal() {
+                return Ok(task);
+            }
+            tokio::select! {
+                () = moved => {}
+                _ = stopping.wait_for(|stopping| *stopping) => return Err(Error::ShuttingDown),
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What an embedder holds.
+
+mod builder;
+mod follow;
+mod new_task;
+mod plugins;
+mod start;
+
+use std::sync::Arc;
+
+pub use builder::HostBuilder;
+pub use new_task::{NewTask, Started};
+
+use crate::runner::{Runner, blocking};
+use crate::store::{self, Step};
+use crate::task::{AnswerSchema, LifeEvent, Reply, Task, TaskId, TaskState};
+use crate::{Error, EventKind};
+
+/// The namespace of a task that names none.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
+/// A host: it keeps tasks, and runs them. Cheap to clone; the last clone to be dropped stops it, and what it ran goes on
+/// when the next one opens the same data.
+#[derive(Clone)]
+pub struct Host {
+    handle: Arc<Handle>,
+}
+
+/// Stops the host when the last of its clones is dropped.
+struct Handle {
+    runner: Arc<Runner>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.runner.stopping.send_replace(true);
+    }
+}
+
+/// Which tasks to list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskFilter {
+    /// Of this namespace.
+    pub namespace: String,
+    /// In this state; any if `None`.
+    pub state: Option<TaskState>,
+    /// Started from this session; any if `None`.
+    pub session: Option<String>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl Default for TaskFilter {
+    fn default() -> Self {
+        Self { namespace: DEFAULT_NAMESPACE.into(), state: None, session: None, limit: 100 }
+    }
+}
+
+impl Host {
+    /// Begins to set up a host.
+    pub fn builder() -> HostBuilder {
+        HostBuilder::default()
+    }
+
+    fn runner(&self) -> &Arc<Runner> {
+        &self.handle.runner
+    }
+
+    /// Reads the database on a thread that may block.
+    async fn read<T: Send + 'static>(
+        &self,
+        what: impl FnOnce(&Runner) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let runner = self.runner().clone();
+        blocking(move || what(&runner)).await
+    }
+
+    /// A task's number in the database, and its state.
+    async fn number(&self, id: &TaskId) -> Result<(i64, TaskState), Error> {
+        let id = id.clone();
+        self.read(move |runner| runner.store.read(|sql| store::number(sql, DEFAULT_NAMESPACE, &id))).await
+    }
+
+    /// The task of that id, or the only one whose id begins so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTask`], [`Error::AmbiguousTask`].
+    pub async fn find_task(&self, prefix: &str) -> Result<TaskId, Error> {
+        let prefix = prefix.to_ascii_lowercase();
+        let wanted = prefix.clone();
+        let found = self
+            .read(move |runner| Ok(runner.store.read(|sql| store::by_prefix(sql, DEFAULT_NAMESPACE, &wanted))?))
+            .await?;
+        let mut found = found.into_iter().map(|(_, id)| id);
+        match (found.next(), found.next()) {
+            (Some(id), None) if !prefix.is_empty() => Ok(id),
+            (Some(_), _) => Err(Error::AmbiguousTask(prefix)),
+            (None, _) => Err(Error::UnknownTask(prefix)),
+        }
+    }
+
+    /// A task as it stands now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTask`].
+    pub async fn task(&self, id: &TaskId) -> Result<Task, Error> {
+        let (id, missing) = (id.clone(), Error::UnknownTask(id.to_string()));
+        self.read(move |runner| {
+            let (n, _) = runner.store.read(|sql| store::number(sql, DEFAULT_NAMESPACE, &id))?;
+            runner.store.read(|sql| store::view(sql, &runner.owners, n))?.ok_or(missing)
+        })
+        .await
+    }
+
+    /// Tasks, newest first.
+    pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<Task>, Error> {
+        self.read(move |runner| Ok(runner.store.read(|sql| store::tasks(sql, &runner.owners, &filter))?)).await
+    }
+
+    /// Answers a question, or declines to. When this returns, it counted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Answer`] if the value does not fit the question; [`Error::AlreadySettled`], with what counts, if somebody
+    /// was first; [`Error::UnknownQuestion`]; [`Error::UnknownTask`].
+    pub async fn answer(&self, id: &TaskId, question: u32, reply: Reply) -> Result<(), Error> {
+        let (n, _) = self.number(id).await?;
+        let (task, now) = (id.clone(), self.runner().clock.now());
+        self.runner()
+            .store
+            .write(move |tx| {
+                let Some((asked, settled)) = store::question(tx.sql, n, question)? else {
+                    let open = store::still_open(tx.sql, n)?.iter().map(|open| open.question).collect();
+                    return Err(Error::UnknownQuestion { task, question, open });
+                };
+                if let Some(reply) = settled {
+                    return Err(Error::AlreadySettled { task, question, reply: Box::new(reply) });
+                }
+                // Nobody has written down yet that its time is up; it is all the same.
+                if asked.deadline.is_some_and(|deadline| deadline <= now) {
+                    return Err(Error::AlreadySettled { task, question, reply: Box::new(Reply::TimedOut) });
+                }
+                if let Reply::Answered { value, .. } = &reply {
+                    AnswerSchema::parse(&asked.answer)
+                        .and_then(|schema| schema.check(value))
+                        .map_err(|problem| Error::Answer { question, problem })?;
+                }
+                let kind = EventKind::Reply { question, reply };
+                let step =
+                    Step { entries: vec![crate::journal::NewEntry::outside(now, kind)], ..Step::default() };
+                step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
+                tx.notices.push(store::Notice::Inbox { task: n });
+                Ok(())
+            })
+            .await
+    }
+
+    /// Asks a task to stop, and gives the state that it was found in. Asking again, or for a task that has ended,
+    /// changes nothing.
+    ///
+    /// The task ends when its tool has cleaned up, and 10 s later at the latest; if no host runs it, when one does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTask`].
+    pub async fn cancel(&self, id: &TaskId) -> Result<TaskState, Error> {
+        let (n, _) = self.number(id).await?;
+        let now = self.runner().clock.now();
+        let stepped = self
+            .runner()
+            .store
+            .write(move |tx| {
+                let step = Step { event: Some(LifeEvent::CancelRequested), ..Step::default() };
+                step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))
+            })
+            .await?;
+        Ok(stepped.found)
+    }
+
+    /// Removes an ended task and its journal.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotEnded`], [`Error::UnknownTask`].
+    pub async fn remove(&self, id: &TaskId) -> Result<(), Error> {
+        let id = id.clone();
+        self.runner()
+            .store
+            .write(move |tx| {
+                let (n, state) = store::number(tx.sql, DEFAULT_NAMESPACE, &id)?;
+                if !state.is_terminal() {
+                    return Err(Error::NotEnded { task: id, state });
+                }
+                Ok(store::remove_task(tx, n)?)
+            })
+            .await
+    }
+
+    /// Runs a task here that no living host runs. `false`: another one does, or it has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTask`].
+    pub async fn adopt(&self, id: &TaskId) -> Result<bool, Error> {
+        let (n, state) = self.number(id).await?;
+        let runner = self.runner();
+        let row = runner.store.read(|sql| store::run_row(sql, n)).map_err(Error::from)?;
+        let (false, Some(row)) = (state.is_terminal(), row) else { return Ok(false) };
+        match row.lease.map(|lease| lease.owner) {
+            Some(owner) if owner == runner.owners.me() => {
+                runner.enqueue(n, None);
+                Ok(true)
+            }
+            Some(owner) if runner.owners.lives(owner) => Ok(false),
+            owner => runner.claim(n, owner).await,
+        }
+    }
+
+    /// Stops the host: what runs is put down where its journal stands, and the next host goes on with it. Takes 10 s at
+    /// most. Nothing is lost if this is never called.
+    pub async fn shutdown(self) {
+        self.runner().stop().await;
+    }
+}

@@ -1,0 +1,108 @@
+//! What a caller says to start a task.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::Limits;
+use crate::task::TaskId;
+
+/// A task to start.
+///
+/// ```
+/// use longhaul::NewTask;
+/// use serde_json::json;
+///
+/// let task = NewTask::new("csv-profile", "profile_csv")
+///     .input(json!({ "csv": "a,b\n1,2\n" }))
+///     .session("thread-7")
+///     .idempotency_key("request-42");
+/// ```
+#[derive(Debug, Clone)]
+pub struct NewTask {
+    pub(super) plugin: String,
+    pub(super) tool: String,
+    pub(super) input: Value,
+    pub(super) session: Option<String>,
+    pub(super) context: Value,
+    pub(super) deadline: Option<Duration>,
+    pub(super) key: Option<String>,
+    pub(super) settings: BTreeMap<String, String>,
+    pub(super) limits: Option<Limits>,
+}
+
+/// A task that was taken. It is on disk: nothing but [`Host::remove`](crate::Host::remove) makes it go away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// Its name.
+    pub id: TaskId,
+    /// It had been started before, with the same idempotency key.
+    pub existing: bool,
+}
+
+impl NewTask {
+    /// A call of `tool` of the plugin with that name (the newest) or digest. The input is `{}` until it is set.
+    pub fn new(plugin: impl Into<String>, tool: impl Into<String>) -> Self {
+        Self {
+            plugin: plugin.into(),
+            tool: tool.into(),
+            input: Value::Object(serde_json::Map::new()),
+            session: None,
+            context: Value::Null,
+            deadline: None,
+            key: None,
+            settings: BTreeMap::new(),
+            limits: None,
+        }
+    }
+
+    /// The input, which must be valid against the tool's schema. At most 4 MiB as JSON.
+    #[must_use]
+    pub fn input(mut self, input: Value) -> Self {
+        self.input = input;
+        self
+    }
+
+    /// The conversation that the task is started from, whatever the caller calls it.
+    #[must_use]
+    pub fn session(mut self, session: impl Into<String>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Anything that the caller wants back with the completion. The tool sees it too.
+    #[must_use]
+    pub fn context(mut self, context: Value) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// How long the task may live, from now: 90 days at most and by default.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// A start with a key that was used before is that start: the task is found, not started again.
+    #[must_use]
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Grants a setting that the plugin declares.
+    #[must_use]
+    pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.insert(name.into(), value.into());
+        self
+    }
+
+    /// What the task may use, at most what the host allows.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+}

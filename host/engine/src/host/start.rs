@@ -1,0 +1,146 @@
+//! Starting a task: everything that could refuse it is asked before it is taken.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::{DEFAULT_NAMESPACE, Host, NewTask, Started};
+use crate::limits::{INPUT_BYTES, LIFE};
+use crate::plugin::{Need, NeedKind, Ready};
+use crate::store::{self, Inserted, NewRow};
+use crate::task::TaskId;
+use crate::{Error, EventKind};
+
+/// Tasks that may stand in line in this process.
+const QUEUED: usize = 100_000;
+
+/// Bytes of a session, a key, a setting.
+const SHORT_TEXT: usize = 4 << 10;
+
+/// Bytes of a caller's context as JSON.
+const CONTEXT_BYTES: usize = 64 << 10;
+
+impl Host {
+    /// Takes a task. When this returns it is on disk, and outlives the process and the power.
+    ///
+    /// # Errors
+    ///
+    /// Whatever would keep the task from being done refuses it here: [`Error::UnknownPlugin`], [`Error::UnknownTool`],
+    /// [`Error::Input`], [`Error::MissingGrant`], [`Error::OutOfRange`], [`Error::IdempotencyMismatch`],
+    /// [`Error::QueueFull`], [`Error::Store`]. Nothing is taken then.
+    pub async fn start(&self, new: NewTask) -> Result<Started, Error> {
+        let runner = self.runner();
+        if *runner.stopping.borrow() {
+            return Err(Error::ShuttingDown);
+        }
+        let queued = runner.waiting.load(Ordering::Relaxed);
+        if queued >= QUEUED {
+            return Err(Error::QueueFull { queued, limit: QUEUED });
+        }
+        let digest = self.newest(&new.plugin)?;
+        let ready = runner.ready(&digest).await?;
+        let row = self.row(&new, &ready)?;
+        let fresh = row.clone();
+        let inserted = runner.store.write(move |tx| row.insert(tx)).await?;
+        Ok(match inserted {
+            Inserted::Existing { id } => Started { id, existing: true },
+            Inserted::New { n } => {
+                let id = fresh.id.clone();
+                runner.enqueue(n, Some(fresh.into_run_row(n)));
+                Started { id, existing: false }
+            }
+        })
+    }
+
+    /// The digest of the newest plugin of that name, or the digest itself.
+    fn newest(&self, plugin: &str) -> Result<String, Error> {
+        let found = self.runner().store.read(|sql| store::newest(sql, plugin))?;
+        found.ok_or_else(|| Error::UnknownPlugin(plugin.to_owned()))
+    }
+
+    fn row(&self, new: &NewTask, ready: &Ready) -> Result<NewRow, Error> {
+        let runner = self.runner();
+        let manifest = &ready.manifest;
+        let Some(schemas) = ready.schemas(&new.tool) else {
+            let has = manifest.tools.iter().map(|tool| tool.name.clone()).collect();
+            return Err(Error::UnknownTool { plugin: manifest.name.clone(), tool: new.tool.clone(), has });
+        };
+        let refused = |problem| Error::Input { tool: new.tool.clone(), problem };
+        let input = new.input.to_string();
+        if input.len() > INPUT_BYTES {
+            return Err(refused(format!("it has {} bytes as JSON; it may have {INPUT_BYTES}", input.len())));
+        }
+        schemas.input.check(&new.input).map_err(refused)?;
+        self.granted(new, ready)?;
+        let context = new.context.to_string();
+        within("context", context.len(), CONTEXT_BYTES)?;
+        within("session", new.session.as_ref().map_or(0, String::len), SHORT_TEXT)?;
+        within("idempotency key", new.key.as_ref().map_or(0, String::len), SHORT_TEXT)?;
+        let limits = new.limits.unwrap_or(runner.limits).within(&runner.limits)?;
+        let life = new.deadline.unwrap_or(LIFE);
+        if life > LIFE {
+            let allowed = format!("a task may live {} days at most", LIFE.as_secs() / 86_400);
+            return Err(Error::OutOfRange { what: "deadline", value: format!("{life:?}"), allowed });
+        }
+        let settings = serde_json::to_string(&new.settings).map_err(|error| Error::Fault(error.to_string()))?;
+        let key = new.key.clone().map(|key| {
+            let request = json!([manifest.name, new.tool, new.input, new.context, new.session, new.settings]);
+            (key, Sha256::digest(request.to_string()).into())
+        });
+        let created_at = runner.clock.now();
+        let deadline = created_at.after(life);
+        Ok(NewRow {
+            id: TaskId::random(created_at),
+            namespace: DEFAULT_NAMESPACE.into(),
+            session: new.session.clone(),
+            digest: ready.digest.clone(),
+            tool: new.tool.clone(),
+            input,
+            context,
+            settings,
+            limits,
+            key,
+            created_at,
+            deadline,
+            owner: runner.owners.me(),
+            started: EventKind::Started {
+                plugin: manifest.name.clone(),
+                version: manifest.version.clone(),
+                digest: ready.digest.clone(),
+                tool: new.tool.clone(),
+                deadline,
+            },
+        })
+    }
+
+    /// Whether the plugin has what it cannot do without, and is given nothing that it did not declare.
+    fn granted(&self, new: &NewTask, ready: &Ready) -> Result<(), Error> {
+        let plugin = &ready.manifest.name;
+        let settings = |need: &&Need| need.kind == NeedKind::Setting;
+        for (name, value) in &new.settings {
+            within("setting", value.len(), SHORT_TEXT)?;
+            if !ready.manifest.needs.iter().filter(settings).any(|need| need.name == *name) {
+                return Err(Error::UndeclaredSetting { plugin: plugin.clone(), name: name.clone() });
+            }
+        }
+        let missing = |need: &&Need| need.required && !(settings(need) && new.settings.contains_key(&need.name));
+        match ready.manifest.needs.iter().find(missing) {
+            Some(need) => Err(Error::MissingGrant {
+                plugin: plugin.clone(),
+                kind: need.kind.as_str().into(),
+                name: need.name.clone(),
+                why: need.why.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn within(what: &'static str, bytes: usize, limit: usize) -> Result<(), Error> {
+    if bytes > limit {
+        let allowed = format!("it may have {limit}");
+        return Err(Error::OutOfRange { what, value: format!("{bytes} bytes long"), allowed });
+    }
+    Ok(())
+}

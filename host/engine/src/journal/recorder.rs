@@ -1,0 +1,366 @@
+//! One run of a guest, recorded; or replayed from what was recorded, until that is used up and the run goes on live.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use super::entry::{Body, NewEntry, Stamp, StoredEntry};
+use super::fingerprint::Fingerprint;
+use super::records::{Packer, Record, unpack};
+use super::throttle::Throttle;
+use super::{EventKind, LogStream};
+use crate::clock::Timestamp;
+use crate::task::Progress;
+
+/// What a guest can ask of the host. The number is folded into the fingerprint, so it is never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    Progress = 1,
+    Stdout = 2,
+    Stderr = 3,
+    WallClock = 4,
+    MonotonicClock = 5,
+    SubscribeDuration = 6,
+    SubscribeInstant = 7,
+    Poll = 8,
+    Ready = 9,
+    Ask = 10,
+    AwaitReply = 11,
+    Sleep = 12,
+    AwaitSleep = 13,
+    IsCancelled = 14,
+    Setting = 15,
+    StartTool = 16,
+    WaitAny = 17,
+    ReplyTo = 18,
+    ResultOf = 19,
+    Withdraw = 20,
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Progress => "report-progress",
+            Self::Stdout => "a write to stdout",
+            Self::Stderr => "a write to stderr",
+            Self::WallClock => "a reading of the wall clock",
+            Self::MonotonicClock => "a reading of the monotonic clock",
+            Self::SubscribeDuration => "subscribe-duration",
+            Self::SubscribeInstant => "subscribe-instant",
+            Self::Poll => "poll",
+            Self::Ready => "ready",
+            Self::Ask => "a question",
+            Self::AwaitReply => "the wait for a reply",
+            Self::Sleep => "sleep",
+            Self::AwaitSleep => "the end of a sleep",
+            Self::IsCancelled => "is-cancelled",
+            Self::Setting => "setting",
+            Self::StartTool => "start-tool",
+            Self::WaitAny => "wait-any",
+            Self::ReplyTo => "reply-to",
+            Self::ResultOf => "result-of",
+            Self::Withdraw => "withdraw",
+        })
+    }
+}
+
+/// What the journal holds for a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Recorded {
+    Event(EventKind),
+    Record(Record),
+}
+
+/// What a call finds.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// Nothing is left to replay: do it, and record it.
+    Live,
+    /// Replaying, and this call left nothing in the journal.
+    Silent,
+    /// Replaying: this is what it gave.
+    Recorded(Recorded),
+}
+
+/// The guest did something else than what is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("entry {seq} records {recorded}; the replayed guest did {did} (call {call} of the segment)")]
+pub(crate) struct Diverged {
+    pub seq: u64,
+    pub call: u64,
+    pub recorded: String,
+    pub did: String,
+}
+
+struct Item {
+    stamp: Stamp,
+    /// Whether `stamp.hash` is known: it is at the end of a block, not within.
+    hashed: bool,
+    seq: u64,
+    what: Recorded,
+}
+
+/// Records one segment, replaying first what an earlier instance left.
+pub(crate) struct Recorder {
+    call: u64,
+    fingerprint: Fingerprint,
+    replay: VecDeque<Item>,
+    packer: Packer,
+    entries: Vec<NewEntry>,
+    log: Vec<u8>,
+    throttle: Throttle,
+    bytes: usize,
+    monotonic: u64,
+    /// The entry that was replayed last.
+    replayed: u64,
+    /// The end of what the guest wrote to stderr: where a guest that crashes says why.
+    last_words: Vec<u8>,
+}
+
+/// How much of stderr is kept for the message of a crash.
+const LAST_WORDS_BYTES: usize = 2 << 10;
+
+/// A log entry is not made longer than this by merging.
+const LOG_ENTRY_BYTES: usize = 8 << 10;
+
+impl Recorder {
+    /// A recorder that first replays `recorded`: the guest's entries of this segment, in any order.
+    ///
+    /// # Errors
+    ///
+    /// An entry that can't be read: its `seq`.
+    pub fn new(recorded: Vec<StoredEntry>) -> Result<Self, u64> {
+        let mut items = Vec::new();
+        for entry in recorded {
+            let Some(stamp) = entry.stamp else { continue };
+            match entry.body {
+                Body::Event(kind, _) => {
+                    items.push(Item { stamp, hashed: true, seq: entry.seq, what: Recorded::Event(kind) });
+                }
+                Body::Records(block) => {
+                    let records = unpack(&block).ok_or(entry.seq)?;
+                    let last = records.len();
+                    items.extend(records.into_iter().zip(1..).map(|((call, record), place)| Item {
+                        stamp: Stamp { call, hash: stamp.hash },
+                        // A block is stamped with the call it was flushed at, which need not be its last record's.
+                        hashed: place == last && call == stamp.call,
+                        seq: entry.seq,
+                        what: Recorded::Record(record),
+                    }));
+                }
+            }
+        }
+        items.sort_by_key(|item| item.stamp.call);
+        Ok(Self {
+            call: 0,
+            fingerprint: Fingerprint::new(),
+            replay: items.into(),
+            packer: Packer::default(),
+            entries: Vec::new(),
+            log: Vec::new(),
+            throttle: Throttle::default(),
+            bytes: 0,
+            monotonic: 0,
+            replayed: 0,
+            last_words: Vec::new(),
+        })
+    }
+
+    /// Whether there is anything left to replay.
+    pub fn is_live(&self) -> bool {
+        self.replay.is_empty()
+    }
+
+    /// How many effects the guest has asked for in this segment.
+    pub fn calls(&self) -> u64 {
+        self.call
+    }
+
+    /// The guest's next call.
+    pub fn next(&mut self, call: Call, arguments: &[u8]) -> Result<Turn, Diverged> {
+        self.call += 1;
+        self.fingerprint.fold(call as u8, arguments);
+        let Some(front) = self.replay.front() else { return Ok(Turn::Live) };
+        if front.stamp.call > self.call {
+            return Ok(Turn::Silent);
+        }
+        if front.hashed && front.stamp.hash != self.fingerprint.value() {
+            let did = format!("{call} with {}, or another call before it", shown(arguments));
+            return Err(self.diverged(did));
+        }
+        match self.replay.pop_front() {
+            Some(item) => {
+                self.replayed = item.seq;
+                if let Recorded::Record(Record::Monotonic(value) | Record::TimerSet(value)) = item.what {
+                    self.monotonic = value;
+                }
+                Ok(Turn::Recorded(item.what))
+            }
+            None => Ok(Turn::Live),
+        }
+    }
+
+    /// The guest did `did` where the journal holds something else, or nothing.
+    pub fn diverged(&self, did: impl Into<String>) -> Diverged {
+        let (seq, recorded) = match self.replay.front() {
+            Some(item) => (item.seq, describe(&item.what)),
+            None => (0, "nothing".to_owned()),
+        };
+        Diverged { seq, call: self.call, recorded, did: did.into() }
+    }
+
+    /// The guest did `did` where the journal held `recorded`.
+    pub fn mismatch(&self, call: Call, recorded: &Recorded) -> Diverged {
+        Diverged { seq: self.replayed, call: self.call, recorded: describe(recorded), did: call.to_string() }
+    }
+
+    /// Records what the current call gave.
+    pub fn record(&mut self, record: &Record) {
+        self.packer.push(self.call, record);
+    }
+
+    /// Records an act of the guest that readers see.
+    pub fn event(&mut self, at: Timestamp, kind: EventKind) {
+        self.settle_log();
+        let stamp = Some(self.stamp());
+        self.entries.push(NewEntry { at, stamp, body: Body::Event(kind, None) });
+    }
+
+    /// Records something that readers see and that a replay does not need.
+    pub fn aside(&mut self, at: Timestamp, kind: EventKind) {
+        self.settle_log();
+        self.entries.push(NewEntry::outside(at, kind));
+    }
+
+    /// `report-progress`. Past a rate the newest message wins.
+    pub fn progress(&mut self, at: Timestamp, arguments: &[u8], progress: Progress) -> Result<(), Diverged> {
+        if !self.live_or_told(Call::Progress, arguments)? {
+            return Ok(());
+        }
+        self.settle_log();
+        self.bytes += progress.message.len();
+        let merge = !self.throttle.take(at);
+        let stamp = Some(self.stamp());
+        let entry = NewEntry { at, stamp, body: Body::Event(EventKind::Progress(progress), None) };
+        match self.entries.last_mut() {
+            Some(last) if merge && matches!(last.body, Body::Event(EventKind::Progress(_), _)) => *last = entry,
+            _ => self.entries.push(entry),
+        }
+        Ok(())
+    }
+
+    /// A write to stdout or stderr. Writes that follow each other become one entry.
+    pub fn write(&mut self, at: Timestamp, stream: LogStream, bytes: &[u8]) -> Result<(), Diverged> {
+        let call = match stream {
+            LogStream::Stdout => Call::Stdout,
+            LogStream::Stderr => Call::Stderr,
+        };
+        if stream == LogStream::Stderr {
+            self.last_words.extend_from_slice(bytes);
+            let surplus = self.last_words.len().saturating_sub(LAST_WORDS_BYTES);
+            self.last_words.drain(..surplus);
+        }
+        if !self.live_or_told(call, bytes)? {
+            return Ok(());
+        }
+        self.bytes += bytes.len();
+        let open = self.log_stream() == Some(stream) && self.log.len() + bytes.len() <= LOG_ENTRY_BYTES;
+        if !open {
+            self.settle_log();
+            let kind = EventKind::Log { stream, text: String::new() };
+            self.entries.push(NewEntry { at, stamp: None, body: Body::Event(kind, None) });
+        }
+        self.log.extend_from_slice(bytes);
+        let stamp = self.stamp();
+        if let Some(entry) = self.entries.last_mut() {
+            entry.stamp = Some(stamp);
+        }
+        Ok(())
+    }
+
+    /// Whether a call that gives nothing back is live; when replaying it is only counted.
+    fn live_or_told(&mut self, call: Call, arguments: &[u8]) -> Result<bool, Diverged> {
+        match self.next(call, arguments)? {
+            Turn::Live => Ok(true),
+            Turn::Silent => Ok(false),
+            Turn::Recorded(Recorded::Event(EventKind::Progress(_))) if call == Call::Progress => Ok(false),
+            Turn::Recorded(Recorded::Event(EventKind::Log { .. })) if call != Call::Progress => Ok(false),
+            Turn::Recorded(other) => Err(self.mismatch(call, &other)),
+        }
+    }
+
+    /// A monotonic reading that never falls below the last one that the guest saw.
+    pub fn monotonic(&mut self, reading: u64) -> u64 {
+        self.monotonic = self.monotonic.max(reading);
+        self.monotonic
+    }
+
+    /// What the guest wrote to stderr last.
+    pub fn last_words(&self) -> String {
+        String::from_utf8_lossy(&self.last_words).trim().to_owned()
+    }
+
+    /// Bytes that wait to be committed, about.
+    pub fn pending_bytes(&self) -> usize {
+        self.bytes + self.packer.len()
+    }
+
+    /// Whether anything waits to be committed.
+    pub fn has_pending(&self) -> bool {
+        !self.entries.is_empty() || !self.packer.is_empty()
+    }
+
+    /// Everything that is not yet in the journal: a prefix of the guest's calls, in order.
+    pub fn take(&mut self, at: Timestamp) -> Vec<NewEntry> {
+        self.settle_log();
+        self.bytes = 0;
+        let mut entries = std::mem::take(&mut self.entries);
+        if !self.packer.is_empty() {
+            let stamp = Some(self.stamp());
+            entries.insert(0, NewEntry { at, stamp, body: Body::Records(self.packer.take()) });
+        }
+        entries
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp { call: self.call, hash: self.fingerprint.value() }
+    }
+
+    fn log_stream(&self) -> Option<LogStream> {
+        match self.entries.last() {
+            Some(NewEntry { body: Body::Event(EventKind::Log { stream, .. }, _), .. }) if !self.log.is_empty() => {
+                Some(*stream)
+            }
+            _ => None,
+        }
+    }
+
+    /// Turns the bytes gathered for the last log entry into its text.
+    fn settle_log(&mut self) {
+        if self.log.is_empty() {
+            return;
+        }
+        if let Some(NewEntry { body: Body::Event(EventKind::Log { text, .. }, _), .. }) = self.entries.last_mut() {
+            *text = String::from_utf8_lossy(&self.log).into_owned();
+        }
+        self.log.clear();
+    }
+}
+
+fn describe(what: &Recorded) -> String {
+    match what {
+        Recorded::Event(kind) => serde_json::to_string(kind).map_or_else(|_| "an event".into(), |text| clip(&text)),
+        Recorded::Record(record) => clip(&format!("{record:?}")),
+    }
+}
+
+fn shown(arguments: &[u8]) -> String {
+    if arguments.is_empty() { "no arguments".into() } else { format!("`{}`", clip(&String::from_utf8_lossy(arguments))) }
+}
+
+fn clip(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,97 @@
+//! What a task may use.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// What a task may use, over all its attempts and restarts. Fixed when the task starts.
+///
+/// ```
+/// use longhaul::Limits;
+/// use std::time::Duration;
+///
+/// let limits = Limits { fuel: 1_000_000_000, ..Limits::default() };
+/// assert_eq!(limits.memory, 256 << 20);
+/// assert_eq!(limits.run_time, Duration::from_secs(3_600));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Instructions, about: wasmtime's fuel. 100 G by default, some minutes of one core.
+    pub fuel: u64,
+    /// Bytes of linear memory, of all the guest's memories together. 256 MiB by default.
+    pub memory: u64,
+    /// Time spent computing, by the wall; time spent waiting for people and timers does not count. One hour by default.
+    pub run_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { fuel: 100_000_000_000, memory: 256 << 20, run_time: Duration::from_secs(3_600) }
+    }
+}
+
+impl Limits {
+    /// These limits, if none is above `most`.
+    pub(crate) fn within(self, most: &Self) -> Result<Self, Error> {
+        let above = |what, value: String, limit: String| {
+            Err(Error::OutOfRange { what, value, allowed: format!("this host allows at most {limit}") })
+        };
+        if self.fuel > most.fuel {
+            return above("limit `fuel`", self.fuel.to_string(), most.fuel.to_string());
+        }
+        if self.memory > most.memory {
+            return above("limit `memory`", self.memory.to_string(), format!("{} bytes", most.memory));
+        }
+        if self.run_time > most.run_time {
+            return above("limit `run_time`", format!("{:?}", self.run_time), format!("{:?}", most.run_time));
+        }
+        Ok(self)
+    }
+}
+
+/// Bytes that a component's file may have.
+pub const COMPONENT_BYTES: u64 = 64 << 20;
+
+/// Bytes that an input, and an output, may have as JSON.
+pub const INPUT_BYTES: usize = 4 << 20;
+
+/// See [`INPUT_BYTES`].
+pub const OUTPUT_BYTES: usize = 4 << 20;
+
+/// Bytes of a progress message; what is longer is cut.
+pub(crate) const PROGRESS_BYTES: usize = 4 << 10;
+
+/// Bytes of a question in all.
+pub(crate) const QUESTION_BYTES: usize = 64 << 10;
+
+/// Questions that a task may ask in its life.
+pub(crate) const QUESTIONS: u32 = 100;
+
+/// Questions that may be open at once.
+pub(crate) const OPEN_QUESTIONS: usize = 16;
+
+/// Bytes of random numbers in one call.
+pub(crate) const RANDOM_BYTES: u64 = 1 << 20;
+
+/// Bytes that may be copied out of a guest in one call of the host, counted as wasmtime's host-call fuel.
+pub(crate) const HOST_CALL_BYTES: usize = 64 << 20;
+
+/// Entries of the table of resources that a guest holds.
+pub(crate) const RESOURCES: usize = 10_000;
+
+/// Elements in all of a guest's tables.
+pub(crate) const TABLE_ELEMENTS: usize = 100_000;
+
+/// Core instances of one component. A Python guest has 14.
+pub(crate) const CORE_INSTANCES: u32 = 64;
+
+/// Bytes of a guest's own stack.
+pub(crate) const WASM_STACK: usize = 512 << 10;
+
+/// How long a task may live, and does if the caller names no deadline.
+pub const LIFE: Duration = Duration::from_secs(90 * 24 * 3_600);
+
+/// Time that a guest has from when it could first see that it should stop.
+pub(crate) const CANCEL_GRACE: Duration = Duration::from_secs(10);

@@ -1,0 +1,210 @@
+//! The plugins that are ready to run: compiled once, kept on disk and in memory.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tokio::sync::{mpsc, watch};
+use wasmtime::component::Component;
+
+use super::{CompiledSchema, Manifest};
+use crate::clock::{SimulatedClock, Timestamp};
+use crate::journal::Recorder;
+use crate::sandbox::{self, How, Inbox, Instance, Loaded, Run, Sandbox, Seed, Stop};
+use crate::testing::CrashPlan;
+use crate::{Error, PluginError};
+
+/// Fuel that `describe` may use.
+const DESCRIBE_FUEL: u64 = 1_000_000_000;
+
+/// Time that `describe` may take.
+const DESCRIBE_TIME: Duration = Duration::from_secs(1);
+
+/// A plugin, ready to be instantiated.
+pub(crate) struct Ready {
+    pub loaded: Loaded,
+    pub manifest: Manifest,
+    pub digest: String,
+    schemas: HashMap<String, Schemas>,
+}
+
+/// A tool's schemas, compiled.
+pub(crate) struct Schemas {
+    pub input: CompiledSchema,
+    pub output: Option<CompiledSchema>,
+}
+
+impl Ready {
+    fn new(loaded: Loaded, manifest: Manifest, digest: String) -> Result<Self, PluginError> {
+        let mut schemas = HashMap::new();
+        for (tool, place) in manifest.tools.iter().zip(0..) {
+            let compiled = |schema, member| {
+                CompiledSchema::new(schema)
+                    .map_err(|problem| PluginError::Manifest { at: format!("/tools/{place}/{member}"), problem })
+            };
+            let input = compiled(&tool.input_schema, "inputSchema")?;
+            let output = tool.output_schema.as_ref().map(|schema| compiled(schema, "outputSchema")).transpose()?;
+            schemas.insert(tool.name.clone(), Schemas { input, output });
+        }
+        Ok(Self { loaded, manifest, digest, schemas })
+    }
+
+    /// A tool's schemas, if there is such a tool.
+    pub fn schemas(&self, tool: &str) -> Option<&Schemas> {
+        self.schemas.get(tool)
+    }
+}
+
+/// Compiles plugins, and remembers what it has compiled.
+pub(crate) struct Library {
+    pub sandbox: Sandbox,
+    cache: PathBuf,
+    memory: u64,
+    ready: Mutex<HashMap<String, Arc<Ready>>>,
+}
+
+impl Library {
+    /// Keeps compiled code below `cache`; guests may have `memory` bytes.
+    pub fn new(cache: PathBuf, memory: u64) -> wasmtime::Result<Self> {
+        let sandbox = Sandbox::new(memory)?;
+        let cache = cache.join(sandbox::engine_key(&sandbox.engine));
+        Ok(Self { sandbox, cache, memory, ready: Mutex::default() })
+    }
+
+    /// The plugin, if it is in memory.
+    pub fn at_hand(&self, digest: &str) -> Option<Arc<Ready>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
+    }
+
+    /// Forgets a plugin that was removed.
+    pub fn forget(&self, digest: &str) {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
+        let _ = std::fs::remove_file(self.compiled(digest));
+    }
+
+    /// Gets an installed plugin ready. Takes long if it must be compiled: not for an async thread. `component` reads
+    /// the file.
+    pub fn prepare(
+        &self,
+        digest: &str,
+        manifest: Manifest,
+        component: impl FnOnce() -> Result<Option<Vec<u8>>, Error>,
+    ) -> Result<Arc<Ready>, Error> {
+        if let Some(ready) = self.at_hand(digest) {
+            return Ok(ready);
+        }
+        let path = self.compiled(digest);
+        let loaded = match sandbox::restore(&self.sandbox.engine, &path) {
+            Some(loaded) => loaded,
+            None => {
+                let damaged = |problem| PluginError::Damaged { digest: digest.to_owned(), problem };
+                let bytes = component()?.filter(|bytes| !bytes.is_empty()).ok_or_else(|| damaged("missing"))?;
+                if digest_of(&bytes) != digest {
+                    return Err(damaged("changed").into());
+                }
+                self.compile(&bytes, digest)?
+            }
+        };
+        self.keep(Ready::new(loaded, manifest, digest.to_owned())?)
+    }
+
+    /// Checks a file, compiles it and asks it what it is. Takes long: not for an async thread.
+    pub fn examine(&self, bytes: &[u8], runtime: &tokio::runtime::Handle) -> Result<Ready, Error> {
+        sandbox::check(bytes)?;
+        let digest = digest_of(bytes);
+        let restored = sandbox::restore(&self.sandbox.engine, &self.compiled(&digest));
+        let loaded = match restored {
+            Some(loaded) => loaded,
+            None => self.compile(bytes, &digest)?,
+        };
+        let text = runtime.block_on(describe(&loaded, self.memory))?;
+        Ok(Ready::new(loaded, Manifest::parse(&text)?, digest)?)
+    }
+
+    /// Remembers a plugin that was examined.
+    pub fn keep(&self, ready: Ready) -> Result<Arc<Ready>, Error> {
+        let ready = Arc::new(ready);
+        let mut all = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(all.entry(ready.digest.clone()).or_insert(ready).clone())
+    }
+
+    fn compile(&self, bytes: &[u8], digest: &str) -> Result<Loaded, PluginError> {
+        let (component, loaded) = sandbox::compile(&self.sandbox.engine, bytes)?;
+        // Without its compiled code a plugin is compiled again, that is all.
+        if let Err(problem) = self.save(&component, &self.compiled(digest)) {
+            tracing::warn!("the compiled code of {digest} is not kept: {problem}");
+        }
+        Ok(loaded)
+    }
+
+    fn save(&self, component: &Component, path: &Path) -> std::io::Result<()> {
+        create_private_dir(&self.cache)?;
+        // Whole or not at all: another process may be reading it.
+        let temporary = path.with_extension(format!("{}.new", std::process::id()));
+        std::fs::write(&temporary, component.serialize().map_err(|error| std::io::Error::other(error.to_string()))?)?;
+        std::fs::rename(&temporary, path)?;
+        Ok(())
+    }
+
+    fn compiled(&self, digest: &str) -> PathBuf {
+        self.cache.join(digest).with_extension("cwasm")
+    }
+}
+
+/// A directory that only its owner may enter.
+pub(crate) fn create_private_dir(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// SHA-256 in hexadecimal.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Asks a component for its manifest: in an instance of its own, without a task, at a fixed time with a fixed seed.
+async fn describe(loaded: &Loaded, memory: u64) -> Result<String, PluginError> {
+    let failed = |how: &str| PluginError::Describe(how.to_owned());
+    let recorder = Recorder::new(Vec::new()).map_err(|_| failed("the host is at fault"))?;
+    // Nobody listens: whatever it asks for is refused.
+    let (requests, _) = mpsc::unbounded_channel();
+    let (_never, crowded) = watch::channel(false);
+    let epoch = Timestamp::from_millis(0);
+    let run = Arc::new(Run::new(
+        recorder,
+        Arc::new(Inbox::default()),
+        Arc::new(SimulatedClock::at(epoch)),
+        epoch,
+        std::collections::BTreeMap::new(),
+        0,
+        Duration::ZERO,
+        crowded,
+        requests,
+        Arc::new(CrashPlan::default()),
+    ));
+    let wasi = sandbox::wasi_context(&run, &Seed::new([0; 32], 0));
+    let mut instance = Instance::new(loaded, run, wasi, DESCRIBE_FUEL, memory)
+        .await
+        .map_err(|(_, message)| failed(&message))?;
+    let control = instance.control();
+    let described = instance.describe();
+    tokio::pin!(described);
+    let how = tokio::select! {
+        described = &mut described => described,
+        () = tokio::time::sleep(DESCRIBE_TIME) => {
+            control.stop(Stop::RunTime);
+            described.await
+        }
+    };
+    how.map_err(|how| match how {
+        How::Stopped(_) => PluginError::Describe(format!("it took longer than {DESCRIBE_TIME:?}")),
+        How::Interrupted(_) => failed("it asked for something that only a task may ask for"),
+        How::Broke(_, message) => PluginError::Describe(message),
+        How::Returned(_) => failed("the host is at fault"),
+    })
+}

@@ -1,0 +1,259 @@
+//! One task's turn: segment after segment, until it ends or waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Runner;
+use super::segment::Segment;
+use crate::clock::Timestamp;
+use crate::journal::Diverged;
+use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
+use crate::store::{self, RunRow, Step};
+use crate::task::{Broke, ErrorClass, LifeEvent, Output, TaskError, TaskState, Verdict, WaitingOn, ticket_delay};
+use crate::{Error, StoreError};
+
+/// How long a task rests whose steps could not be written, or whose plugin is not at hand.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What follows a segment.
+enum Next {
+    /// Another segment.
+    Again,
+    /// Nothing, for now or for ever.
+    Rest,
+    /// Nothing, unless more has arrived than what had at this version of the inbox.
+    RestAt(u64),
+}
+
+impl Runner {
+    /// Runs a task until it ends or waits. Gives the version of the inbox that its guest has seen, if it waits for more.
+    pub(super) async fn drive(self: &Arc<Self>, task: i64) -> Option<u64> {
+        loop {
+            match self.segment(task).await {
+                Ok(Next::Again) if !*self.stopping.borrow() => {}
+                Ok(Next::RestAt(version)) => return Some(version),
+                Ok(Next::Again | Next::Rest) => return None,
+                // Somebody else runs it now.
+                Err(Error::Store(StoreError::NotOwner)) => return None,
+                Err(error) => {
+                    tracing::warn!("task {task} pauses: {error}");
+                    tokio::time::sleep(PAUSE).await;
+                    if *self.stopping.borrow() {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn segment(self: &Arc<Self>, task: i64) -> Result<Next, Error> {
+        let fresh = self.live().get_mut(&task).and_then(|live| live.fresh.take());
+        let row = match fresh {
+            Some(row) => row,
+            None => match self.store.read(|sql| store::run_row(sql, task))? {
+                Some(row) => row,
+                None => return Ok(Next::Rest),
+            },
+        };
+        if row.lease.is_none_or(|lease| lease.owner != self.owners.me()) {
+            return Ok(Next::Rest);
+        }
+        let now = self.clock.now();
+        if row.state.is_terminal() {
+            return self.cancel_ticket(row).await;
+        }
+        if row.deadline <= now {
+            return self.end(&row, LifeEvent::DeadlinePassed, None).await;
+        }
+        // A timer may have been put in line twice.
+        let timed = matches!(row.waiting_on, Some(WaitingOn::Ticket | WaitingOn::Retry));
+        if row.state == TaskState::Waiting && timed && row.due_at.is_some_and(|due| due > now) {
+            return Ok(Next::Rest);
+        }
+        self.fill(task)?;
+        let ready = match self.ready(&row.digest).await {
+            Ok(ready) => ready,
+            Err(error @ Error::Plugin(_)) => return self.broke(&row, Broke::Host, error.to_string()).await,
+            Err(error) => return Err(error),
+        };
+        let export = match &row.ticket {
+            Some(ticket) => Export::AwaitTask(ticket.clone()),
+            None => Export::Execute,
+        };
+        let inbox = self.inbox(task).unwrap_or_default();
+        let mut segment = match Segment::begin(self, &row, &ready, inbox, &export).await? {
+            Ok(segment) => segment,
+            Err((broke, message)) => return self.broke(&row, broke, message).await,
+        };
+        let how = segment.run(&export).await?;
+        let step = segment.step();
+        let unreplayed = segment.unreplayed();
+        self.after(&row, &ready, how, step, unreplayed).await
+    }
+
+    /// Writes down how a segment ended.
+    async fn after(
+        self: &Arc<Self>,
+        row: &RunRow,
+        ready: &crate::plugin::Ready,
+        how: How,
+        mut step: Step,
+        unreplayed: Option<Diverged>,
+    ) -> Result<Next, Error> {
+        let now = self.clock.now();
+        let fail = |step: &mut Step, broke: Broke, message: String| {
+            step.event = Some(LifeEvent::Broke(broke));
+            step.outcome = Some(Err(run_error(broke, message)));
+        };
+        let mut next = Next::Again;
+        match how {
+            How::Returned(_) | How::Broke(Broke::Trap | Broke::Fuel | Broke::Memory, _) if unreplayed.is_some() => {
+                let message = unreplayed.map(|diverged| diverged.to_string()).unwrap_or_default();
+                fail(&mut step, Broke::ReplayDiverged, message);
+            }
+            How::Returned(Returned::Done(output)) => match checked(ready, row, &output) {
+                Ok(()) => {
+                    step.event = Some(LifeEvent::Returned(Verdict::Done));
+                    step.outcome = Some(Ok(output));
+                }
+                Err(problem) => fail(&mut step, Broke::Limit, problem),
+            },
+            How::Returned(Returned::Pending { ticket, after }) => {
+                let unchanged = if row.ticket.as_ref() == Some(&ticket) { row.ticket_same + 1 } else { 0 };
+                let until = now.after(after.unwrap_or_else(|| ticket_delay(unchanged)));
+                step.event = Some(LifeEvent::Returned(Verdict::Checkpoint { until }));
+                step.ticket = Some(ticket);
+                next = Next::Rest;
+            }
+            How::Returned(Returned::Failed { kind, retry_after, error }) => {
+                step.event = Some(LifeEvent::Returned(Verdict::ToolError { kind, retry_after }));
+                step.outcome = Some(Err(error));
+            }
+            How::Returned(Returned::Unusable(problem)) => {
+                fail(&mut step, Broke::Limit, format!("what it returned breaks the contract: {problem}"));
+            }
+            How::Broke(broke, message) => fail(&mut step, broke, message),
+            How::Interrupted(Interrupted::Diverged(diverged)) => {
+                fail(&mut step, Broke::ReplayDiverged, diverged.to_string());
+            }
+            How::Interrupted(Interrupted::Waits { waiting, version }) => {
+                step.wait = Some(waiting);
+                step.fuel = 0;
+                next = Next::RestAt(version);
+            }
+            How::Interrupted(Interrupted::Dropped) => step.fuel = 0,
+            How::Interrupted(Interrupted::Abandoned) | How::Stopped(Stop::Unwritten) => {
+                return Err(Error::Fault("what the guest did could not be written down".into()));
+            }
+            How::Stopped(Stop::Cancel) => step.event = Some(LifeEvent::StoppedByCancel),
+            How::Stopped(Stop::Deadline) => step.event = Some(LifeEvent::DeadlinePassed),
+            How::Stopped(Stop::RunTime) => {
+                let most = row.limits.run_time;
+                fail(&mut step, Broke::RunTime, format!("it computed for longer than {most:?} (limit `run_time`)"));
+            }
+            How::Stopped(Stop::Shutdown) => {
+                step.event = Some(LifeEvent::Dropped);
+                step.fuel = 0;
+                next = Next::Rest;
+            }
+        }
+        self.take(row, step).await?;
+        Ok(next)
+    }
+
+    /// Takes a step of a task that this host runs. One that comes too late changes nothing.
+    pub(super) async fn take(&self, row: &RunRow, step: Step) -> Result<(), Error> {
+        let (task, now) = (row.n, self.clock.now());
+        let jitter = jitter(now, task);
+        match self.store.write(move |tx| step.take(tx, task, now, jitter)).await? {
+            Ok(_) => Ok(()),
+            Err(misfit) => {
+                tracing::debug!("task {task}: {misfit}");
+                Ok(())
+            }
+        }
+    }
+
+    async fn end(&self, row: &RunRow, event: LifeEvent, outcome: Option<TaskError>) -> Result<Next, Error> {
+        let step = Step { lease: row.lease, event: Some(event), outcome: outcome.map(Err), ..Step::default() };
+        self.take(row, step).await?;
+        Ok(Next::Again)
+    }
+
+    /// A run that broke before its guest did anything.
+    async fn broke(&self, row: &RunRow, broke: Broke, message: String) -> Result<Next, Error> {
+        let step = Step {
+            lease: row.lease,
+            running: true,
+            seed: Some(rand_seed()?),
+            event: Some(LifeEvent::Broke(broke)),
+            outcome: Some(Err(run_error(broke, message))),
+            ..Step::default()
+        };
+        self.take(row, step).await?;
+        Ok(Next::Rest)
+    }
+
+    /// Calls `cancel-task` for a ticket that an ended task left behind, until it returned once.
+    async fn cancel_ticket(self: &Arc<Self>, row: RunRow) -> Result<Next, Error> {
+        const TRIES: u32 = 3;
+        let Some(ticket) = row.ticket.clone() else { return Ok(Next::Rest) };
+        let export = Export::CancelTask(ticket);
+        for _ in 0..TRIES {
+            let ready = self.ready(&row.digest).await?;
+            // Nobody follows an ended task, so what this guest does is not recorded.
+            let Ok(mut segment) = Segment::begin(self, &row, &ready, Arc::default(), &export).await? else { continue };
+            if let How::Returned(_) = segment.run(&export).await? {
+                break;
+            }
+        }
+        let step =
+            Step { lease: row.lease, event: Some(LifeEvent::TicketCancelled), ..Step::default() };
+        self.take(&row, step).await?;
+        Ok(Next::Rest)
+    }
+
+    /// Stops a guest that has broken a limit of time.
+    pub(super) fn watch_over(&self, row: &RunRow, control: &Control, cancelled: Option<Timestamp>, live_since: Timestamp) {
+        let now = self.clock.now();
+        if *self.stopping.borrow() {
+            control.stop(Stop::Shutdown);
+        }
+        if row.deadline <= now {
+            control.stop(Stop::Deadline);
+        }
+        if let Some(cancelled) = cancelled
+            && now.since(cancelled.max(live_since)) >= crate::limits::CANCEL_GRACE
+        {
+            control.stop(Stop::Cancel);
+        }
+        if Duration::from_millis(row.run_ms) + control.computed() > row.limits.run_time {
+            control.stop(Stop::RunTime);
+        }
+    }
+}
+
+fn checked(ready: &crate::plugin::Ready, row: &RunRow, output: &Output) -> Result<(), String> {
+    let Some(schema) = ready.schemas(&row.tool).and_then(|schemas| schemas.output.as_ref()) else { return Ok(()) };
+    let Some(structured) = &output.structured else {
+        return Err("the tool declares an output schema and returned no structured output".into());
+    };
+    schema.check(structured).map_err(|problem| format!("what it returned is not valid against its output schema: {problem}"))
+}
+
+fn run_error(broke: Broke, message: String) -> TaskError {
+    TaskError { class: ErrorClass::Run, code: broke.as_str().into(), message, details: None }
+}
+
+/// A number from 0 to 1 that spreads the retries of tasks that failed together.
+fn jitter(now: Timestamp, task: i64) -> f64 {
+    let mixed = (now.as_millis() ^ task.cast_unsigned()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A new seed for an attempt, from the system.
+pub(super) fn rand_seed() -> Result<[u8; 32], Error> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(|error| Error::Fault(format!("the system has no random numbers: {error}")))?;
+    Ok(seed)
+}

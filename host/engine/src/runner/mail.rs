@@ -1,0 +1,109 @@
+//! What was committed, here or by another process, and who must hear of it.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+
+use super::Runner;
+use crate::StoreError;
+use crate::store::{self, Notice};
+
+/// How often a host looks for tasks whose owner is gone.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
+
+/// Passes on what was committed.
+pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedReceiver<Vec<Notice>>) {
+    let mut seen = 0;
+    while let Some(batch) = notices.recv().await {
+        let Some(runner) = runner.upgrade() else { return };
+        for notice in batch {
+            match notice {
+                Notice::Entries { task } => runner.watchers.moved(task),
+                Notice::Inbox { task } => runner.deliver(task),
+                Notice::Due { .. } => runner.earlier.notify_one(),
+                Notice::Foreign => {
+                    runner.watchers.all_moved();
+                    runner.earlier.notify_one();
+                    match runner.store.read(|sql| store::written_since(sql, runner.owners.me(), seen)) {
+                        Ok((tasks, last)) => {
+                            seen = last;
+                            tasks.into_iter().for_each(|task| runner.deliver(task));
+                        }
+                        Err(error) => tracing::warn!("another process's changes could not be read: {error}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Takes over what nobody runs, now and then.
+pub(super) async fn look_around(runner: Weak<Runner>, mut stopping: watch::Receiver<bool>) {
+    loop {
+        {
+            let Some(runner) = runner.upgrade() else { return };
+            if !runner.take_over {
+                return;
+            }
+            if let Err(error) = runner.take_over().await {
+                tracing::warn!("no look at other hosts' tasks: {error}");
+            }
+        }
+        tokio::select! {
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+            () = tokio::time::sleep(LOOK_AROUND) => {}
+        }
+    }
+}
+
+impl Runner {
+    /// Brings a task what has arrived for it, if it is this host's to run.
+    fn deliver(&self, task: i64) {
+        let filled = self.inbox(task).is_some().then(|| self.fill(task));
+        let delivered = match filled {
+            // It may have left meanwhile, without having seen this.
+            Some(filled) if self.is_live(task) || filled.is_err() => filled,
+            _ => self.store.read(|sql| store::run_row(sql, task)).map(|row| {
+                let mine = row.is_some_and(|row| row.lease.is_some_and(|lease| lease.owner == self.owners.me()));
+                if mine {
+                    self.enqueue(task, None);
+                }
+            }),
+        };
+        if let Err(error) = delivered {
+            tracing::warn!("task {task} could not be told of an answer: {error}");
+        }
+    }
+
+    /// Fills a live task's inbox from the database.
+    pub(super) fn fill(&self, task: i64) -> Result<(), StoreError> {
+        let Some(inbox) = self.inbox(task) else { return Ok(()) };
+        let (replies, row) =
+            self.store.read(|sql| Ok::<_, StoreError>((store::replies(sql, task)?, store::run_row(sql, task)?)))?;
+        inbox.fill(replies, row.is_some_and(|row| row.cancel), self.clock.now());
+        Ok(())
+    }
+
+    async fn take_over(self: &Arc<Self>) -> Result<(), crate::Error> {
+        let me = self.owners.me();
+        let orphans = self.store.read(|sql| store::others(sql, me))?;
+        for (task, owner) in orphans {
+            if owner.is_some_and(|owner| self.owners.lives(owner)) {
+                continue;
+            }
+            self.claim(task, owner).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes a task from an owner that is gone, and puts it in line. Says whether it did.
+    pub async fn claim(&self, task: i64, from: Option<i64>) -> Result<bool, crate::Error> {
+        let me = self.owners.me();
+        let lease = self.store.write(move |tx| store::claim(tx, task, from, me)).await?;
+        if lease.is_some() {
+            self.enqueue(task, None);
+        }
+        Ok(lease.is_some())
+    }
+}

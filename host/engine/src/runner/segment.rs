@@ -1,0 +1,209 @@
+//! One guest export running: its instance, and its way to disk.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::Runner;
+use super::drive::rand_seed;
+use crate::clock::Timestamp;
+use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder};
+use crate::plugin::Ready;
+use crate::sandbox::{Export, GuestCall, How, Inbox, Instance, Request, Run, Seed, Stop, wasi_context};
+use crate::store::{self, RunRow, Step, Stepped};
+use crate::task::{Broke, Misfit};
+use crate::{Error, StoreError};
+
+/// How long what a guest did may wait to be written, while it goes on.
+const FLUSH: Duration = Duration::from_millis(25);
+
+/// How often a guest that waits is looked at.
+const IDLE: Duration = Duration::from_millis(200);
+
+type Written = Pin<Box<dyn Future<Output = Result<Result<Stepped, Misfit>, StoreError>> + Send>>;
+
+/// A segment that runs.
+pub(super) struct Segment<'a> {
+    runner: &'a Arc<Runner>,
+    row: &'a RunRow,
+    run: Arc<Run>,
+    instance: Instance,
+    call: GuestCall,
+    requests: mpsc::UnboundedReceiver<Request>,
+    /// The seed of an attempt that begins with this segment, until it is on disk.
+    seed: Option<[u8; 32]>,
+    /// Milliseconds of computing that are on disk.
+    charged: u64,
+    /// Nothing of this run is written: `cancel-task` of an ended task.
+    silent: bool,
+}
+
+impl<'a> Segment<'a> {
+    /// Loads what is recorded, and makes an instance.
+    pub async fn begin(
+        runner: &'a Arc<Runner>,
+        row: &'a RunRow,
+        ready: &Ready,
+        inbox: Arc<Inbox>,
+        export: &Export,
+    ) -> Result<Result<Self, (Broke, String)>, Error> {
+        let silent = matches!(export, Export::CancelTask(_));
+        let another = !silent && !row.begun && (row.attempt == 0 || row.failures > 0);
+        let fresh = row.attempt == 0;
+        let seed = match another || row.attempt_seq == 0 {
+            true => rand_seed()?,
+            false => runner.store.read(|sql| store::seed(sql, row.n, row.attempt_seq))?,
+        };
+        let recorded = match fresh || another || silent {
+            true => Vec::new(),
+            false => runner.store.read(|sql| store::of_segment(sql, row.n, row.segment_seq))?,
+        };
+        let asked = match fresh {
+            true => 0,
+            false => runner.store.read(|sql| store::replies(sql, row.n))?.len(),
+        };
+        let here = recorded.iter().filter(|entry| matches!(entry.body, Body::Event(EventKind::Question(_), _))).count();
+        let recorder = match Recorder::new(recorded) {
+            Ok(recorder) => recorder,
+            Err(seq) => return Ok(Err((Broke::Host, format!("entry {seq} of its journal can't be read")))),
+        };
+        let (sender, requests) = mpsc::unbounded_channel();
+        let run = Arc::new(Run::new(
+            recorder,
+            inbox,
+            runner.clock.clone(),
+            row.created_at,
+            serde_json::from_str(&row.settings).unwrap_or_default(),
+            u32::try_from(asked.saturating_sub(here)).unwrap_or(u32::MAX),
+            runner.warm,
+            runner.crowded.subscribe(),
+            sender,
+            runner.crash.clone(),
+        ));
+        let wasi = wasi_context(&run, &Seed::new(seed, row.segment));
+        let fuel = row.limits.fuel.saturating_sub(row.fuel);
+        let instance = match Instance::new(&ready.loaded, run.clone(), wasi, fuel, row.limits.memory).await {
+            Ok(instance) => instance,
+            Err(broke) => return Ok(Err(broke)),
+        };
+        let call = call(row, row.attempt + u32::from(another));
+        let seed = another.then_some(seed);
+        Ok(Ok(Self { runner, row, run, instance, call, requests, seed, charged: 0, silent }))
+    }
+
+    /// Runs the export to its end.
+    pub async fn run(&mut self, export: &Export) -> Result<How, Error> {
+        let control = self.instance.control();
+        let live_since = self.runner.clock.now();
+        let mut written: Option<Written> = None;
+        let call = self.instance.call(export, &self.call);
+        tokio::pin!(call);
+        let how = loop {
+            let busy = self.run.recorder().has_pending();
+            tokio::select! {
+                biased;
+                how = &mut call => break how,
+                Some(request) = self.requests.recv() => {
+                    let mut step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control);
+                    step.wait = request.wait;
+                    if let Some((question, reply)) = request.settle {
+                        let kind = EventKind::Reply { question, reply };
+                        step.entries.push(NewEntry::outside(self.run.now(), kind));
+                    }
+                    let outcome = match self.silent {
+                        true => Err(StoreError::NotOwner),
+                        false => write(self.runner, self.row.n, step).await,
+                    };
+                    match outcome {
+                        Ok(Ok(_)) => {
+                            self.runner.fill(self.row.n)?;
+                            let _ = request.done.send(());
+                        }
+                        // The guest's call ends with `Abandoned`, and this run with it.
+                        Ok(Err(misfit)) => tracing::debug!("task {}: {misfit}", self.row.id),
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                outcome = async { match &mut written {
+                    Some(written) => written.await,
+                    None => std::future::pending().await,
+                } } => {
+                    written = None;
+                    match outcome {
+                        Ok(Ok(_)) => {}
+                        Ok(Err(_)) => control.stop(Stop::Unwritten),
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                () = tokio::time::sleep(if busy { FLUSH } else { IDLE }), if written.is_none() => {
+                    let cancelled = self.run.inbox.cancelled();
+                    self.runner.watch_over(self.row, &control, cancelled, live_since);
+                    if !self.silent && self.run.recorder().has_pending() {
+                        let step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control);
+                        written = Some(Box::pin(write(self.runner, self.row.n, step)));
+                    }
+                }
+            }
+        };
+        if let Some(written) = written {
+            written.await?.ok();
+        }
+        Ok(how)
+    }
+
+    /// What is left to be written.
+    pub fn step(&mut self) -> Step {
+        let control = self.instance.control();
+        let mut step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control);
+        step.fuel = self.instance.fuel_used();
+        step
+    }
+
+    /// What is recorded and was not done, if the guest came to its end before.
+    pub fn unreplayed(&self) -> Option<Diverged> {
+        let recorder = self.run.recorder();
+        (!recorder.is_live()).then(|| recorder.diverged("came to its end"))
+    }
+}
+
+/// What the guest did since the last step.
+fn step(
+    row: &RunRow,
+    run: &Run,
+    seed: &mut Option<[u8; 32]>,
+    charged: &mut u64,
+    control: &crate::sandbox::Control,
+) -> Step {
+    let computed = u64::try_from(control.computed().as_millis()).unwrap_or(u64::MAX);
+    let run_ms = computed.saturating_sub(*charged);
+    *charged = computed;
+    let entries = run.recorder().take(run.now());
+    Step { lease: row.lease, entries, running: true, seed: seed.take(), run_ms, ..Step::default() }
+}
+
+fn write(
+    runner: &Arc<Runner>,
+    task: i64,
+    step: Step,
+) -> impl Future<Output = Result<Result<Stepped, Misfit>, StoreError>> + Send + use<> {
+    let now = runner.clock.now();
+    runner.store.write(move |tx| step.take(tx, task, now, 0.0))
+}
+
+fn call(row: &RunRow, attempt: u32) -> GuestCall {
+    let caller: Value = serde_json::from_str(&row.context).unwrap_or(Value::Null);
+    let deadline: Timestamp = row.deadline;
+    let context = json!({ "session": row.session, "deadline": deadline, "caller": caller });
+    GuestCall {
+        task_id: row.id.0.clone(),
+        tool: row.tool.clone(),
+        input: row.input.clone(),
+        attempt,
+        idempotency_key: format!("longhaul-{}", row.id),
+        context: context.to_string(),
+    }
+}

@@ -1,0 +1,69 @@
+//! Waking tasks that wait for a time. Timers are rows: here is only when the next ones are due.
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use tokio::sync::watch as channel;
+
+use super::Runner;
+use crate::StoreError;
+use crate::clock::Timestamp;
+use crate::store;
+
+/// Tasks looked up at once.
+const BATCH: usize = 256;
+
+/// How soon a task that is due and still busy here is looked at again.
+const BUSY: Duration = Duration::from_millis(100);
+
+/// Wakes what is due, until the host stops.
+pub(super) async fn watch(runner: Weak<Runner>, mut stopping: channel::Receiver<bool>) {
+    loop {
+        let Some(runner) = runner.upgrade() else { return };
+        let clock = runner.clock.clone();
+        let next = match runner.wake_due() {
+            Ok(next) => next,
+            Err(error) => {
+                tracing::warn!("timers could not be read, and are tried again: {error}");
+                Some(clock.now().after(Duration::from_secs(1)))
+            }
+        };
+        let earlier = runner.earlier.notified();
+        tokio::pin!(earlier);
+        let due = async {
+            match next {
+                Some(next) if next <= clock.now() => tokio::time::sleep(BUSY).await,
+                Some(next) => clock.sleep_until(next).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+            () = &mut earlier => {}
+            () = due => {}
+            // Lets go of the runner now and then, so that a host that was dropped is gone.
+            () = tokio::time::sleep(Duration::from_secs(1)) => {}
+        }
+    }
+}
+
+impl Runner {
+    /// Puts in line what is due, and says when to look again.
+    fn wake_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        let now = self.clock.now();
+        let mut next = None;
+        for (task, due) in self.store.read(|sql| store::due(sql, self.owners.me(), BATCH))? {
+            if due > now {
+                next = Some(next.map_or(due, |next: Timestamp| next.min(due)));
+                break;
+            }
+            if self.is_live(task) {
+                next = Some(now);
+            } else {
+                self.enqueue(task, None);
+                next = Some(now);
+            }
+        }
+        Ok(next)
+    }
+}

@@ -1,0 +1,101 @@
+//! Between the contract's types and the host's.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::limits::OUTPUT_BYTES;
+use crate::sandbox::bindings::exports::longhaul::tool::background_tool::{Execution, ToolError};
+use crate::sandbox::bindings::longhaul::tool::types;
+use crate::task::{ErrorClass, ErrorKind, Level, Output, Part, PartData, Reply, TaskError};
+
+/// What an export of the guest returned.
+#[derive(Debug)]
+pub(crate) enum Returned {
+    Done(Output),
+    Pending { ticket: Vec<u8>, after: Option<Duration> },
+    Failed { kind: ErrorKind, retry_after: Option<Duration>, error: TaskError },
+    /// What it returned breaks the contract.
+    Unusable(String),
+}
+
+/// Reads what `execute` or `await-task` returned.
+pub(crate) fn returned(result: Result<Execution, ToolError>) -> Returned {
+    match result {
+        Ok(Execution::Done(output)) => match output_of(output) {
+            Ok(output) => Returned::Done(output),
+            Err(problem) => Returned::Unusable(problem),
+        },
+        Ok(Execution::Pending(pending)) if pending.ticket.len() > OUTPUT_BYTES => {
+            Returned::Unusable(format!("a ticket of {} bytes; it may have {OUTPUT_BYTES}", pending.ticket.len()))
+        }
+        Ok(Execution::Pending(pending)) => {
+            Returned::Pending { ticket: pending.ticket, after: pending.after.map(Duration::from_millis) }
+        }
+        Err(error) => {
+            let kind = match error.kind {
+                types::ErrorKind::InvalidInput => ErrorKind::InvalidInput,
+                types::ErrorKind::Failed => ErrorKind::Failed,
+                types::ErrorKind::Unavailable => ErrorKind::Unavailable,
+                types::ErrorKind::Cancelled => ErrorKind::Cancelled,
+            };
+            let size = error.message.len() + error.details.as_ref().map_or(0, String::len);
+            if size > OUTPUT_BYTES {
+                return Returned::Unusable(format!("an error of {size} bytes; it may have {OUTPUT_BYTES}"));
+            }
+            // Details that are no JSON are kept as the text they are: the error itself counts.
+            let details =
+                error.details.map(|details| serde_json::from_str(&details).unwrap_or(Value::String(details)));
+            let retry_after = error.retry_after.map(Duration::from_millis);
+            let error =
+                TaskError { class: ErrorClass::Tool, code: kind.as_str().into(), message: error.message, details };
+            Returned::Failed { kind, retry_after, error }
+        }
+    }
+}
+
+fn output_of(output: types::Output) -> Result<Output, String> {
+    let size = output.structured.as_ref().map_or(0, String::len)
+        + output.parts.iter().map(|part| part.media_type.len() + data_len(&part.data)).sum::<usize>();
+    if size > OUTPUT_BYTES {
+        return Err(format!("an output of {size} bytes; it may have {OUTPUT_BYTES}"));
+    }
+    let structured = output.structured.map(|text| serde_json::from_str(&text)).transpose();
+    let structured = structured.map_err(|error| format!("`structured` is not JSON: {error}"))?;
+    let parts = output.parts.into_iter().map(part).collect();
+    Ok(Output { parts, structured })
+}
+
+fn data_len(data: &types::PartData) -> usize {
+    match data {
+        types::PartData::Text(text) | types::PartData::Link(text) => text.len(),
+        types::PartData::Bytes(bytes) => bytes.len(),
+    }
+}
+
+fn part(part: types::Part) -> Part {
+    let data = match part.data {
+        types::PartData::Text(text) => PartData::Text(text),
+        types::PartData::Bytes(bytes) => PartData::Bytes(bytes),
+        types::PartData::Link(uri) => PartData::Link(uri),
+    };
+    Part { media_type: part.media_type, name: part.name, data }
+}
+
+pub(super) fn level(level: types::Level) -> Level {
+    match level {
+        types::Level::Debug => Level::Debug,
+        types::Level::Info => Level::Info,
+        types::Level::Warning => Level::Warning,
+        types::Level::Error => Level::Error,
+    }
+}
+
+/// A question that was withdrawn, and so will never be answered, is told like one whose time was up.
+pub(super) fn wit_reply(reply: Reply) -> types::Reply {
+    match reply {
+        Reply::Answered { value, by } => types::Reply::Answered(types::Answer { value: value.to_string(), by }),
+        Reply::Declined { reason, .. } => types::Reply::Declined(reason),
+        Reply::TimedOut | Reply::Closed => types::Reply::TimedOut,
+    }
+}

@@ -1,0 +1,9 @@
+//! The contract's imports, each by record and replay.
+
+mod concurrent;
+mod convert;
+mod questions;
+mod task;
+
+pub(crate) use convert::Returned;
+pub(super) use convert::returned;

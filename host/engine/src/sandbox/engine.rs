@@ -1,0 +1,88 @@
+//! The one configuration of the engine, and the thread that ticks its epochs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use wasmtime::{Config, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+use crate::limits::{CORE_INSTANCES, RESOURCES, TABLE_ELEMENTS, WASM_STACK};
+
+/// How often epochs tick: the grain of the backstop that yields between guests.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Stack of the fiber that a guest and the host calls it makes run on: the guest's own part, and room for the host's.
+const FIBER_STACK: usize = WASM_STACK + (512 << 10);
+
+/// Instances that exist at once, warm ones included. Each is at most [`CORE_INSTANCES`] core instances.
+pub(crate) const INSTANCES: u32 = 256;
+
+/// The configuration. Everything here that changes what a guest computes is fixed, so that a replay computes the same.
+fn config(memory: u64) -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        // We host WASI 0.2 only; component-model async would let calls interleave in an order nobody records.
+        .concurrency_support(false)
+        // Without these a NaN's bits, or a relaxed instruction, may differ between machines.
+        .cranelift_nan_canonicalization(true)
+        .relaxed_simd_deterministic(true)
+        .consume_fuel(true)
+        .epoch_interruption(true)
+        .max_wasm_stack(WASM_STACK)
+        .async_stack_size(FIBER_STACK)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(memory)));
+    config
+}
+
+fn pool(memory: u64) -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    // What most guests need for each component; those that need more find fewer slots, and wait for them.
+    const TYPICAL: u32 = 4;
+    pool.total_component_instances(INSTANCES)
+        .total_core_instances(INSTANCES * TYPICAL)
+        .total_memories(INSTANCES * TYPICAL)
+        .total_tables(INSTANCES * TYPICAL)
+        .total_stacks(INSTANCES)
+        .max_core_instances_per_component(CORE_INSTANCES)
+        .max_memories_per_component(CORE_INSTANCES)
+        .max_tables_per_component(CORE_INSTANCES)
+        .max_component_instance_size(RESOURCES * 128)
+        .table_elements(TABLE_ELEMENTS)
+        .max_memory_size(usize::try_from(memory).unwrap_or(usize::MAX));
+    pool
+}
+
+/// An engine, and the thread that ticks for it.
+pub(crate) struct Sandbox {
+    pub engine: Engine,
+    stop: Arc<AtomicBool>,
+}
+
+impl Sandbox {
+    /// An engine whose guests may have `memory` bytes each at most.
+    pub fn new(memory: u64) -> wasmtime::Result<Self> {
+        let engine = Engine::new(&config(memory))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let (weak, stopped) = (engine.weak(), stop.clone());
+        // A thread of its own: on the async runtime it would stop when guests starve that.
+        std::thread::Builder::new().name("longhaul-epochs".into()).spawn(move || tick(&weak, &stopped))?;
+        Ok(Self { engine, stop })
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn tick(engine: &EngineWeak, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(TICK);
+        match engine.upgrade() {
+            Some(engine) => engine.increment_epoch(),
+            None => return,
+        }
+    }
+}

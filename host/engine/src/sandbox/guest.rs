@@ -1,0 +1,68 @@
+//! What a guest's store holds, and the linker that gives a guest its imports.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use wasmtime::component::{HasSelf, Linker, ResourceTable};
+use wasmtime::{Engine, Store};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use super::bindings;
+use super::meter::Meter;
+use super::run::Run;
+use crate::limits::{HOST_CALL_BYTES, RESOURCES};
+
+/// Fuel between two yields of a guest that computes: about a millisecond.
+const YIELD: u64 = 2_000_000;
+
+/// The state of one instance.
+pub(crate) struct Guest {
+    pub run: Arc<Run>,
+    pub wasi: WasiCtx,
+    pub table: ResourceTable,
+    pub meter: Meter,
+    /// The deadlines of the timers among the pollables, by the pollable's place in the table: monotonic nanoseconds.
+    pub timers: HashMap<u32, u64>,
+    /// Questions asked so far, in the order of their numbers, and whether their reply was seen.
+    pub questions: Vec<Asked>,
+    /// The guest has been told that it should stop.
+    pub cancel_seen: bool,
+}
+
+/// A question of this segment.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub number: u32,
+    pub deadline: Option<crate::Timestamp>,
+    /// `reply-to` has given the reply.
+    pub seen: bool,
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+/// A store with all limits set.
+pub(crate) fn store(engine: &Engine, run: Arc<Run>, wasi: WasiCtx, fuel: u64, memory: u64) -> wasmtime::Result<Store<Guest>> {
+    let mut table = ResourceTable::new();
+    table.set_max_capacity(RESOURCES);
+    let guest =
+        Guest { run, wasi, table, meter: Meter::new(memory), timers: HashMap::new(), questions: Vec::new(), cancel_seen: false };
+    let mut store = Store::new(engine, guest);
+    store.limiter(|guest| &mut guest.meter);
+    store.set_fuel(fuel)?;
+    store.fuel_async_yield_interval(Some(YIELD))?;
+    store.set_hostcall_fuel(HOST_CALL_BYTES);
+    Ok(store)
+}
+
+/// Everything that a guest may import: the contract, and WASI 0.2 with clocks, polling and standard output of ours.
+pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
+    let mut linker = Linker::new(engine);
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    super::wasi::shadow(&mut linker)?;
+    bindings::Plugin::add_to_linker::<Guest, HasSelf<Guest>>(&mut linker, |guest| guest)?;
+    Ok(linker)
+}

@@ -1,0 +1,73 @@
+//! What reaches a running guest from outside: replies to its questions, and the request to stop.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::clock::Timestamp;
+use crate::task::Reply;
+
+/// What has arrived for one task. Filled from what is on disk, so nothing here is ever ahead of the journal.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    state: Mutex<State>,
+    arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    replies: BTreeMap<u32, Reply>,
+    /// When the request to stop was seen here.
+    cancel: Option<Timestamp>,
+    /// Counts changes, so that a change between two looks is noticed.
+    version: u64,
+}
+
+impl Inbox {
+    /// Takes in what the database holds.
+    pub fn fill(&self, replies: Vec<(u32, Option<Reply>)>, cancel: bool, now: Timestamp) {
+        let mut state = self.state();
+        for (question, reply) in replies {
+            if let Some(reply) = reply {
+                state.replies.insert(question, reply);
+            }
+        }
+        if cancel && state.cancel.is_none() {
+            state.cancel = Some(now);
+        }
+        state.version += 1;
+        drop(state);
+        self.arrived.notify_waiters();
+    }
+
+    /// Counts changes.
+    pub fn version(&self) -> u64 {
+        self.state().version
+    }
+
+    /// How a question was settled, if it was.
+    pub fn reply(&self, question: u32) -> Option<Reply> {
+        self.state().replies.get(&question).cloned()
+    }
+
+    /// Since when the task is asked to stop.
+    pub fn cancelled(&self) -> Option<Timestamp> {
+        self.state().cancel
+    }
+
+    /// Returns when something has arrived that was not there at `version`.
+    pub async fn changed(&self, version: u64) {
+        loop {
+            let arrived = self.arrived.notified();
+            if self.version() != version {
+                return;
+            }
+            arrived.await;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,228 @@
+//! One instance: calling an export, stopping it, and telling how it ended.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime_wasi::{I32Exit, WasiCtx};
+
+use super::bindings::Plugin;
+use super::bindings::longhaul::tool::types::Call;
+use super::contract::{Returned, returned};
+use super::guest::{self, Guest};
+use super::load::{Loaded, chain};
+use super::run::{Interrupted, Run};
+use crate::task::Broke;
+
+/// The export to call.
+#[derive(Debug, Clone)]
+pub(crate) enum Export {
+    Execute,
+    AwaitTask(Vec<u8>),
+    CancelTask(Vec<u8>),
+}
+
+/// How a call of an export ended.
+#[derive(Debug)]
+pub(crate) enum How {
+    Returned(Returned),
+    /// An import ended it.
+    Interrupted(Interrupted),
+    /// It was stopped from outside.
+    Stopped(Stop),
+    /// It broke.
+    Broke(Broke, String),
+}
+
+/// Why a guest is stopped from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Stop {
+    /// It had its grace after it was asked to stop.
+    Cancel = 1,
+    /// It computed for longer than it may.
+    RunTime = 2,
+    /// The task's deadline has passed.
+    Deadline = 3,
+    /// The host shuts down.
+    Shutdown = 4,
+    /// What it did could not be written down.
+    Unwritten = 5,
+}
+
+/// How long a guest that is to stop may avoid the places where its fuel is known.
+const BACKSTOP: Duration = Duration::from_secs(1);
+
+/// The outside's hold on a call. Shared with whoever runs it.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    stop: AtomicU8,
+    /// The last yield was by epoch, where the fuel that was used is not known.
+    by_epoch: AtomicBool,
+    /// Nanoseconds that the guest computed live.
+    computed: AtomicU64,
+}
+
+impl Control {
+    /// Stops the call at the next place where its fuel is known.
+    pub fn stop(&self, why: Stop) {
+        // The first reason counts.
+        let _ = self.stop.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// How long the guest has computed so far, replay apart.
+    pub fn computed(&self) -> Duration {
+        Duration::from_nanos(self.computed.load(Ordering::Relaxed))
+    }
+
+    fn stopped(&self) -> Option<Stop> {
+        [Stop::Cancel, Stop::RunTime, Stop::Deadline, Stop::Shutdown, Stop::Unwritten]
+            .into_iter()
+            .find(|stop| *stop as u8 == self.stop.load(Ordering::Relaxed))
+    }
+}
+
+/// An instance and its store.
+pub(crate) struct Instance {
+    store: Store<Guest>,
+    plugin: Plugin,
+    fuel: u64,
+    control: Arc<Control>,
+}
+
+impl Instance {
+    /// A new instance that may use `fuel` and `memory`.
+    pub async fn new(
+        loaded: &Loaded,
+        run: Arc<Run>,
+        wasi: WasiCtx,
+        fuel: u64,
+        memory: u64,
+    ) -> Result<Self, (Broke, String)> {
+        let fault = |error: wasmtime::Error| (Broke::Host, chain(&error));
+        let control = Arc::new(Control::default());
+        let mut store = guest::store(&loaded.engine, run, wasi, fuel, memory).map_err(fault)?;
+        let shared = control.clone();
+        store.epoch_deadline_callback(move |_| {
+            shared.by_epoch.store(true, Ordering::Relaxed);
+            Ok(UpdateDeadline::Yield(1))
+        });
+        store.set_epoch_deadline(1);
+        match loaded.pre.instantiate_async(&mut store).await {
+            Ok(plugin) => Ok(Self { store, plugin, fuel, control }),
+            Err(error) => Err(broke(&store, &error)),
+        }
+    }
+
+    /// The outside's hold on this instance.
+    pub fn control(&self) -> Arc<Control> {
+        self.control.clone()
+    }
+
+    /// Fuel used so far.
+    pub fn fuel_used(&self) -> u64 {
+        self.fuel - self.store.get_fuel().unwrap_or(0).min(self.fuel)
+    }
+
+    /// `describe`.
+    pub async fn describe(&mut self) -> Result<String, How> {
+        let (control, run) = (self.control.clone(), self.store.data().run.clone());
+        let interface = self.plugin.longhaul_tool_background_tool();
+        let ended = {
+            let call = pin!(interface.call_describe(&mut self.store));
+            Held { call, control, run, since: None }.await
+        };
+        self.ended(ended)
+    }
+
+    /// Calls an export, to its end or until it is stopped.
+    pub async fn call(&mut self, export: &Export, call: &Call) -> How {
+        let (control, run) = (self.control.clone(), self.store.data().run.clone());
+        let interface = self.plugin.longhaul_tool_background_tool();
+        let store = &mut self.store;
+        let ended = {
+            let call = pin!(async {
+                match export {
+                    Export::Execute => interface.call_execute(store, call).await.map(returned),
+                    Export::AwaitTask(ticket) => interface.call_await_task(store, call, ticket).await.map(returned),
+                    // Whatever it says, it has returned.
+                    Export::CancelTask(ticket) => {
+                        let cancelled = interface.call_cancel_task(store, call, ticket).await;
+                        cancelled.map(|_| Returned::Done(crate::Output::default()))
+                    }
+                }
+            });
+            Held { call, control, run, since: None }.await
+        };
+        self.ended(ended).map_or_else(|how| how, How::Returned)
+    }
+
+    fn ended<T>(&self, ended: Result<wasmtime::Result<T>, Stop>) -> Result<T, How> {
+        match ended {
+            Ok(Ok(value)) => Ok(value),
+            Err(stop) => Err(How::Stopped(stop)),
+            Ok(Err(error)) => Err(match error.downcast::<Interrupted>() {
+                Ok(interrupted) => How::Interrupted(interrupted),
+                Err(error) => {
+                    let (broke, message) = broke(&self.store, &error);
+                    How::Broke(broke, message)
+                }
+            }),
+        }
+    }
+}
+
+/// A call that can be stopped between two polls.
+struct Held<'a, F> {
+    call: Pin<&'a mut F>,
+    control: Arc<Control>,
+    run: Arc<Run>,
+    since: Option<Instant>,
+}
+
+impl<F: Future> Future for Held<'_, F> {
+    type Output = Result<F::Output, Stop>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if let Some(stop) = this.control.stopped() {
+            let since = *this.since.get_or_insert_with(Instant::now);
+            let unknown = this.control.by_epoch.load(Ordering::Relaxed);
+            if !unknown || since.elapsed() > BACKSTOP {
+                return Poll::Ready(Err(stop));
+            }
+        }
+        this.control.by_epoch.store(false, Ordering::Relaxed);
+        let began = this.run.recorder().is_live().then(Instant::now);
+        let polled = this.call.as_mut().poll(cx);
+        if let Some(began) = began {
+            let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            this.control.computed.fetch_add(nanos, Ordering::Relaxed);
+        }
+        polled.map(Ok)
+    }
+}
+
+/// What a trap, or another end that nobody asked for, is to be called.
+fn broke(store: &Store<Guest>, error: &wasmtime::Error) -> (Broke, String) {
+    let words = store.data().run.recorder().last_words();
+    let said = |what: String| if words.is_empty() { what } else { format!("{what}; it said: {words}") };
+    let refused = store.data().meter.refused();
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => (Broke::Fuel, "it used up its fuel (limit `fuel`)".into()),
+        Some(_) if refused => (Broke::Memory, said("it wanted more memory than it may have (limit `memory`)".into())),
+        Some(trap) => (Broke::Trap, said(format!("it crashed: {trap}"))),
+        None => match error.downcast_ref::<I32Exit>() {
+            Some(_) if refused => (Broke::Memory, said("it wanted more memory than it may have (limit `memory`)".into())),
+            Some(exit) => (Broke::Trap, said(format!("it called exit({})", exit.0))),
+            // Too many instances at once: it can run when others have ended.
+            None if error.is::<wasmtime::PoolConcurrencyLimitError>() => (Broke::Host, chain(error)),
+            None if refused => (Broke::Memory, format!("it needs more memory than it may have (limit `memory`): {error}")),
+            None => (Broke::Limit, said(chain(error))),
+        },
+    }
+}

@@ -1,0 +1,105 @@
+//! From a file to something that can be instantiated.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use super::bindings::PluginPre;
+use super::guest::{Guest, linker};
+use crate::PluginError;
+use crate::limits::COMPONENT_BYTES;
+
+/// The export that makes a component a plugin.
+const CONTRACT: &str = "longhaul:tool/background-tool@0.1.0";
+
+/// What this host links. Anything else that a component imports is refused when it is installed.
+const PROVIDED: &[&str] =
+    &["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/", "longhaul:tool/"];
+
+/// A component, ready to be instantiated.
+#[derive(Clone)]
+pub(crate) struct Loaded {
+    pub(super) pre: PluginPre<Guest>,
+    pub(super) engine: Engine,
+}
+
+/// Refuses what is no component, before anything is compiled.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), PluginError> {
+    if bytes.len() as u64 > COMPONENT_BYTES {
+        return Err(PluginError::TooLarge { bytes: bytes.len() as u64, limit: COMPONENT_BYTES });
+    }
+    // The preamble: magic, then version and layer <https://github.com/WebAssembly/component-model/blob/main/design/mvp/Binary.md>.
+    match bytes {
+        [0, b'a', b's', b'm', _, _, 0, 0, ..] => Err(PluginError::CoreModule),
+        [0, b'a', b's', b'm', ..] => Ok(()),
+        _ => {
+            let found = bytes.get(..bytes.len().min(8)).unwrap_or_default().escape_ascii().to_string();
+            Err(PluginError::NotWasm { found: if found.is_empty() { "nothing".into() } else { format!("`{found}`") } })
+        }
+    }
+}
+
+/// Compiles a component. Takes long: not for an async thread.
+pub(crate) fn compile(engine: &Engine, bytes: &[u8]) -> Result<(Component, Loaded), PluginError> {
+    let component = Component::from_binary(engine, bytes).map_err(|error| PluginError::Invalid(chain(&error)))?;
+    let loaded = link(engine, &component)?;
+    Ok((component, loaded))
+}
+
+/// Loads what an earlier [`compile`] left at `path`. `None`: there is nothing, or nothing that this build can use.
+pub(crate) fn restore(engine: &Engine, path: &Path) -> Option<Loaded> {
+    if !path.exists() {
+        return None;
+    }
+    // SAFETY: compiled code is trusted as this process's own code is. The file lies in a directory that only the owner
+    // of the data can enter or write (the store makes it so), and was written there whole by `Component::serialize`;
+    // wasmtime checks that version, configuration and target are its own.
+    #[expect(unsafe_code, reason = "the only way to load compiled code, see above")]
+    let component = unsafe { Component::deserialize_file(engine, path) };
+    match component.map_err(|error| chain(&error)).and_then(|component| {
+        link(engine, &component).map_err(|error| error.to_string())
+    }) {
+        Ok(loaded) => Some(loaded),
+        Err(problem) => {
+            tracing::warn!("compiled code at {} is not usable and is made again: {problem}", path.display());
+            None
+        }
+    }
+}
+
+/// Distinguishes compiled code of engines that could not run each other's.
+pub(crate) fn engine_key(engine: &Engine) -> String {
+    let mut hasher = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+fn link(engine: &Engine, component: &Component) -> Result<Loaded, PluginError> {
+    let ty = component.component_type();
+    let exports: Vec<String> = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
+    if !exports.iter().any(|name| name == CONTRACT) {
+        let interface = CONTRACT.split('@').next().unwrap_or_default();
+        let other = exports.iter().find(|name| name.split('@').next() == Some(interface));
+        return Err(match other {
+            Some(found) => PluginError::OtherVersion { found: found.clone(), wanted: CONTRACT },
+            None => PluginError::NoInterface { wanted: CONTRACT, exports },
+        });
+    }
+    if let Some((name, _)) =
+        ty.imports(engine).find(|(name, _)| !PROVIDED.iter().any(|provided| name.starts_with(provided)))
+    {
+        return Err(PluginError::UnknownImport(name.to_owned()));
+    }
+    let invalid = |error: wasmtime::Error| PluginError::Invalid(chain(&error));
+    let pre = linker(engine).and_then(|linker| linker.instantiate_pre(component)).map_err(invalid)?;
+    let pre = PluginPre::new(pre).map_err(invalid)?;
+    Ok(Loaded { pre, engine: engine.clone() })
+}
+
+/// An error and its causes in one line.
+pub(super) fn chain(error: &wasmtime::Error) -> String {
+    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    causes.join(": ")
+}

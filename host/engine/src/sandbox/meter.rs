@@ -1,0 +1,61 @@
+//! What a guest has of memory and tables, all of them counted together.
+
+use wasmtime::ResourceLimiter;
+
+use crate::limits::{CORE_INSTANCES, TABLE_ELEMENTS};
+
+/// Counts a guest's memory and table elements. A growth beyond the limit answers -1 in the guest, as always.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    limit: usize,
+    memory: usize,
+    elements: usize,
+    /// A growth was refused. If the guest crashes next, this is why.
+    refused: bool,
+}
+
+impl Meter {
+    pub fn new(memory: u64) -> Self {
+        let limit = usize::try_from(memory).unwrap_or(usize::MAX);
+        Self { limit, memory: 0, elements: 0, refused: false }
+    }
+
+    /// Whether the guest wanted more memory than it may have.
+    pub fn refused(&self) -> bool {
+        self.refused
+    }
+}
+
+impl ResourceLimiter for Meter {
+    fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.memory.saturating_add(desired.saturating_sub(current));
+        let allowed = total <= self.limit;
+        if allowed {
+            self.memory = total;
+        } else {
+            self.refused = true;
+        }
+        Ok(allowed)
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.elements.saturating_add(desired.saturating_sub(current));
+        let allowed = total <= TABLE_ELEMENTS;
+        if allowed {
+            self.elements = total;
+        }
+        Ok(allowed)
+    }
+
+    fn instances(&self) -> usize {
+        CORE_INSTANCES as usize
+    }
+
+    fn tables(&self) -> usize {
+        CORE_INSTANCES as usize
+    }
+
+    fn memories(&self) -> usize {
+        CORE_INSTANCES as usize
+    }
+}

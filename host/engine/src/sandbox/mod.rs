@@ -1,0 +1,21 @@
+//! Running what nobody has to trust: the engine, the limits, and every import by record and replay.
+
+mod bindings;
+mod contract;
+mod engine;
+mod guest;
+mod inbox;
+mod instance;
+mod load;
+mod meter;
+mod run;
+mod wasi;
+
+pub(crate) use bindings::longhaul::tool::types::Call as GuestCall;
+pub(crate) use contract::Returned;
+pub(crate) use engine::{INSTANCES, Sandbox};
+pub(crate) use inbox::Inbox;
+pub(crate) use instance::{Control, Export, How, Instance, Stop};
+pub(crate) use load::{Loaded, check, compile, engine_key, restore};
+pub(crate) use run::{Interrupted, Request, Run};
+pub(crate) use wasi::{Seed, context as wasi_context};

@@ -1,0 +1,118 @@
+//! The journals' rows.
+
+use rusqlite::{Connection, Row, params};
+
+use super::failure::failed;
+use super::notice::Notice;
+use super::writer::Tx;
+use crate::StoreError;
+use crate::clock::Timestamp;
+use crate::journal::{Body, Event, EventKind, NewEntry, Stamp, StoredEntry};
+
+const WHAT: &str = "a journal";
+
+/// Appends entries after `last`, and gives the new last `seq`.
+pub(super) fn append(tx: &mut Tx<'_>, task: i64, last: u64, entries: &[NewEntry]) -> Result<u64, StoreError> {
+    let mut seq = last;
+    let mut insert = tx
+        .sql
+        .prepare_cached(
+            "INSERT INTO entry (task, seq, at, kind, data, call, hash, blob) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )
+        .map_err(failed(WHAT))?;
+    for entry in entries {
+        seq += 1;
+        let (kind, data, blob) = columns(&entry.body)?;
+        let call = entry.stamp.map(|stamp| stamp.call.cast_signed());
+        let hash = entry.stamp.map(|stamp| stamp.hash.cast_signed());
+        let at = entry.at.as_millis().cast_signed();
+        insert
+            .execute(params![task, seq.cast_signed(), at, kind, data, call, hash, blob])
+            .map_err(failed(WHAT))?;
+    }
+    if seq > last {
+        tx.notices.push(Notice::Entries { task });
+    }
+    Ok(seq)
+}
+
+fn columns(body: &Body) -> Result<(String, Option<String>, Option<&[u8]>), StoreError> {
+    match body {
+        Body::Records(block) => Ok(("records".to_owned(), None, Some(block))),
+        Body::Event(kind, blob) => {
+            let data = serde_json::to_string(kind)
+                .map_err(|error| StoreError::Failed { what: WHAT, problem: error.to_string() })?;
+            Ok((kind.name().to_owned(), Some(data), blob.as_deref()))
+        }
+    }
+}
+
+/// Public entries after `after`, at most `limit`.
+pub(crate) fn public(sql: &Connection, task: i64, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+    let mut select = sql
+        .prepare_cached(
+            "SELECT seq, at, data FROM entry WHERE task = ?1 AND seq > ?2 AND data IS NOT NULL ORDER BY seq LIMIT ?3",
+        )
+        .map_err(failed(WHAT))?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = select
+        .query_map(params![task, after.cast_signed(), limit], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?))
+        })
+        .map_err(failed(WHAT))?;
+    rows.map(|row| {
+        let (seq, at, data) = row.map_err(failed(WHAT))?;
+        Ok(Event { seq: seq.cast_unsigned(), at: Timestamp::from_millis(at.cast_unsigned()), kind: parse(&data)? })
+    })
+    .collect()
+}
+
+/// The public entry `seq`.
+pub(super) fn one(sql: &Connection, task: i64, seq: i64) -> Result<EventKind, StoreError> {
+    let mut select =
+        sql.prepare_cached("SELECT data FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
+    let data: String = select.query_row(params![task, seq], |row| row.get(0)).map_err(failed(WHAT))?;
+    parse(&data)
+}
+
+/// What the guest did in its current segment: everything after the entry `segment_seq`.
+pub(crate) fn of_segment(sql: &Connection, task: i64, segment_seq: u64) -> Result<Vec<StoredEntry>, StoreError> {
+    let mut select = sql
+        .prepare_cached(
+            "SELECT seq, data, call, hash, blob FROM entry
+             WHERE task = ?1 AND seq > ?2 AND call IS NOT NULL ORDER BY seq",
+        )
+        .map_err(failed(WHAT))?;
+    let rows = select.query_map(params![task, segment_seq.cast_signed()], stored).map_err(failed(WHAT))?;
+    rows.map(|row| row.map_err(failed(WHAT))?).collect()
+}
+
+/// The seed of the attempt that began with the entry `attempt_seq`.
+pub(crate) fn seed(sql: &Connection, task: i64, attempt_seq: u64) -> Result<[u8; 32], StoreError> {
+    let mut select =
+        sql.prepare_cached("SELECT blob FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
+    let blob: Option<Vec<u8>> =
+        select.query_row(params![task, attempt_seq.cast_signed()], |row| row.get(0)).map_err(failed(WHAT))?;
+    blob.and_then(|blob| blob.try_into().ok())
+        .ok_or_else(|| StoreError::Failed { what: WHAT, problem: format!("entry {attempt_seq} has no seed") })
+}
+
+fn stored(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, StoreError>> {
+    let seq = row.get::<_, i64>(0)?.cast_unsigned();
+    let data: Option<String> = row.get(1)?;
+    let stamp =
+        Stamp { call: row.get::<_, i64>(2)?.cast_unsigned(), hash: row.get::<_, i64>(3)?.cast_unsigned() };
+    let blob: Option<Vec<u8>> = row.get(4)?;
+    let body = match data {
+        Some(data) => match parse(&data) {
+            Ok(kind) => Body::Event(kind, blob),
+            Err(error) => return Ok(Err(error)),
+        },
+        None => Body::Records(blob.unwrap_or_default()),
+    };
+    Ok(Ok(StoredEntry { seq, stamp: Some(stamp), body }))
+}
+
+fn parse(data: &str) -> Result<EventKind, StoreError> {
+    serde_json::from_str(data).map_err(|error| StoreError::Failed { what: WHAT, problem: error.to_string() })
+}

@@ -1,0 +1,84 @@
+//! SQLite: everything that outlives the process, in one file.
+//!
+//! One thread writes, with group commit ([`writer`]); a small pool of connections reads. Nothing here knows a guest.
+
+mod events;
+mod failure;
+mod notice;
+mod owners;
+mod plugins;
+mod questions;
+mod schema;
+mod step;
+mod tasks;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+
+pub(crate) use events::{of_segment, public, seed};
+pub(crate) use notice::{Notice, Notify};
+pub(crate) use owners::{Owners, claim, enrol, others, release};
+pub(crate) use plugins::{
+    PluginRow, by_digest as plugin_row, component, find as find_plugin, insert as insert_plugin, list as plugins,
+    newest, remove as remove_plugin,
+};
+pub(crate) use questions::{all as replies, one as question, still_open};
+pub(crate) use step::{Step, Stepped};
+pub(crate) use tasks::{
+    Inserted, NewRow, RunRow, by_prefix, due, list as tasks, number, remove as remove_task, run_row, view, written_since,
+};
+pub(crate) use writer::Tx;
+
+use crate::StoreError;
+use crate::testing::CrashPlan;
+
+/// Readers kept open. More may exist for a moment.
+const READERS: usize = 4;
+
+/// The database.
+pub(crate) struct Store {
+    path: PathBuf,
+    writer: writer::Writer,
+    readers: Mutex<Vec<Connection>>,
+}
+
+impl Store {
+    /// Opens the database, or makes a new one. `notify` hears of every commit.
+    pub fn open(path: &Path, notify: Notify, crash: Arc<CrashPlan>) -> Result<Self, StoreError> {
+        let connection = schema::open_writer(path)?;
+        let writer = writer::Writer::spawn(connection, path.to_owned(), notify, crash)
+            .map_err(|error| StoreError::Failed { what: "the database", problem: error.to_string() })?;
+        Ok(Self { path: path.to_owned(), writer, readers: Mutex::default() })
+    }
+
+    /// Runs `what` in the next transaction; resolves when that is on disk.
+    pub fn write<T, E, F>(&self, what: F) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F>
+    where
+        F: FnOnce(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.writer.write(what)
+    }
+
+    /// Runs `what` on a connection that only reads.
+    pub fn read<T, E>(&self, what: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E>
+    where
+        E: From<StoreError>,
+    {
+        let pooled = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match pooled {
+            Some(connection) => connection,
+            None => schema::open_reader(&self.path)?,
+        };
+        let outcome = what(&connection);
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if readers.len() < READERS {
+            readers.push(connection);
+        }
+        outcome
+    }
+}

@@ -1,0 +1,81 @@
+//! The questions' rows: which are open, and how the others were settled.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::failure::failed;
+use super::writer::Tx;
+use crate::StoreError;
+use crate::task::{OpenQuestion, Reply};
+
+const WHAT: &str = "a question";
+
+/// Writes down a question that a guest asked.
+pub(super) fn open(tx: &Tx<'_>, task: i64, question: &OpenQuestion) -> Result<(), StoreError> {
+    let body = json(question)?;
+    let deadline = question.deadline.map(|deadline| deadline.as_millis().cast_signed());
+    let mut insert = tx
+        .sql
+        .prepare_cached("INSERT INTO question (task, question, body, deadline) VALUES (?1, ?2, ?3, ?4)")
+        .map_err(failed(WHAT))?;
+    insert.execute(params![task, question.question, body, deadline]).map_err(failed(WHAT))?;
+    Ok(())
+}
+
+/// Settles a question, if it is open. Says whether it was.
+pub(super) fn settle(tx: &Tx<'_>, task: i64, question: u32, reply: &Reply) -> Result<bool, StoreError> {
+    let mut update = tx
+        .sql
+        .prepare_cached("UPDATE question SET reply = ?3 WHERE task = ?1 AND question = ?2 AND reply IS NULL")
+        .map_err(failed(WHAT))?;
+    let changed = update.execute(params![task, question, json(reply)?]).map_err(failed(WHAT))?;
+    Ok(changed == 1)
+}
+
+/// A question and its reply, if there is such a question.
+pub(crate) fn one(
+    sql: &Connection,
+    task: i64,
+    question: u32,
+) -> Result<Option<(OpenQuestion, Option<Reply>)>, StoreError> {
+    let mut select = sql
+        .prepare_cached("SELECT body, reply FROM question WHERE task = ?1 AND question = ?2")
+        .map_err(failed(WHAT))?;
+    let found: Option<(String, Option<String>)> = select
+        .query_row(params![task, question], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+        .map_err(failed(WHAT))?;
+    let Some((body, reply)) = found else { return Ok(None) };
+    Ok(Some((parse(&body)?, reply.as_deref().map(parse).transpose()?)))
+}
+
+/// The questions that may be answered, oldest first.
+pub(crate) fn still_open(sql: &Connection, task: i64) -> Result<Vec<OpenQuestion>, StoreError> {
+    let mut select = sql
+        .prepare_cached("SELECT body FROM question WHERE task = ?1 AND reply IS NULL ORDER BY question")
+        .map_err(failed(WHAT))?;
+    let rows = select.query_map(params![task], |row| row.get::<_, String>(0)).map_err(failed(WHAT))?;
+    rows.map(|row| parse(&row.map_err(failed(WHAT))?)).collect()
+}
+
+/// Every question of a task with its reply, if it has one.
+pub(crate) fn all(sql: &Connection, task: i64) -> Result<Vec<(u32, Option<Reply>)>, StoreError> {
+    let mut select = sql
+        .prepare_cached("SELECT question, reply FROM question WHERE task = ?1 ORDER BY question")
+        .map_err(failed(WHAT))?;
+    let rows = select
+        .query_map(params![task], |row| Ok((row.get::<_, u32>(0)?, row.get::<_, Option<String>>(1)?)))
+        .map_err(failed(WHAT))?;
+    rows.map(|row| {
+        let (question, reply) = row.map_err(failed(WHAT))?;
+        Ok((question, reply.as_deref().map(parse).transpose()?))
+    })
+    .collect()
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Failed { what: WHAT, problem: error.to_string() })
+}
+
+fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Failed { what: WHAT, problem: error.to_string() })
+}

@@ -1,0 +1,65 @@
+//! The tables, and opening a database whatever state it is in.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::failure::{failed, opening};
+use crate::StoreError;
+
+/// One step for each `user_version`: step `n` takes a database of version `n` to `n + 1`. Steps are never changed once
+/// released.
+const STEPS: &[&str] = &[include_str!("schema_1.sql")];
+
+/// How long a connection waits for another process's write to end before it says `Locked`.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Opens the connection that writes, and brings the tables up to date.
+pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = Connection::open(path).map_err(|error| opening(path, &error))?;
+    prepare(&connection, path)?;
+    // `immediate`: two processes that open a new database at once must not both create it.
+    let transaction = connection
+        .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+        .map_err(|error| opening(path, &error))?;
+    let found: i64 =
+        transaction.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(|error| opening(path, &error))?;
+    let known = STEPS.len() as i64;
+    if found > known {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known });
+    }
+    for (step, version) in STEPS.iter().zip(1i64..).skip(usize::try_from(found).unwrap_or(0)) {
+        transaction.execute_batch(step).map_err(|error| opening(path, &error))?;
+        transaction.pragma_update(None, "user_version", version).map_err(|error| opening(path, &error))?;
+    }
+    transaction.commit().map_err(|error| opening(path, &error))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Opens a connection that only reads.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| opening(path, &error))?;
+    connection.busy_timeout(BUSY).map_err(failed("the connection"))?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+fn prepare(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    connection.busy_timeout(BUSY).map_err(|error| opening(path, &error))?;
+    // WAL lets readers go on while one writes <https://sqlite.org/wal.html>. Under WAL only FULL syncs at each commit:
+    // with NORMAL the last commits are lost when the power fails <https://sqlite.org/pragma.html#pragma_synchronous>.
+    // `fullfsync` makes macOS flush the drive's own cache too; elsewhere it does nothing.
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL;
+             PRAGMA synchronous = FULL;
+             PRAGMA fullfsync = ON;
+             PRAGMA checkpoint_fullfsync = ON;
+             PRAGMA foreign_keys = OFF;
+             PRAGMA trusted_schema = OFF;",
+        )
+        .map_err(|error| opening(path, &error))
+}

@@ -1,0 +1,360 @@
+//! One step of a task: what its guest did and what happened to it, in one transaction.
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::failure::failed;
+use super::notice::Notice;
+use super::writer::Tx;
+use super::{events, questions};
+use crate::StoreError;
+use crate::clock::Timestamp;
+use crate::journal::{Body, EventKind, NewEntry};
+use crate::task::{
+    Effect, Ending, Given, Life, LifeEvent, Misfit, Output, Reply, RetryPolicy, TaskError, TaskState, Waiting,
+    WaitingOn,
+};
+
+const WHAT: &str = "a task";
+
+/// The right to write a task's journal: the owner, and how often the task changed hands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lease {
+    pub owner: i64,
+    pub epoch: i64,
+}
+
+/// What is to be written at once.
+#[derive(Debug, Default)]
+pub(crate) struct Step {
+    /// Refused unless the task is held by this lease. `None`: an act from outside, such as a request to cancel.
+    pub lease: Option<Lease>,
+    /// What the guest did.
+    pub entries: Vec<NewEntry>,
+    /// A guest runs: a task that waited, or stood in line, does so no more.
+    pub running: bool,
+    /// What happened to the task.
+    pub event: Option<LifeEvent>,
+    /// The guest waits, unless the task has been asked to stop meanwhile.
+    pub wait: Option<Waiting>,
+    /// For the end: the result, or why there is none.
+    pub outcome: Option<Result<Output, TaskError>>,
+    /// For a checkpoint.
+    pub ticket: Option<Vec<u8>>,
+    /// For the beginning of an attempt.
+    pub seed: Option<[u8; 32]>,
+    /// Fuel used by a segment that ended.
+    pub fuel: u64,
+    /// Milliseconds that the guest computed since the last step.
+    pub run_ms: u64,
+}
+
+/// How the task stands after a step.
+#[derive(Debug, Clone)]
+pub(crate) struct Stepped {
+    /// Before the step.
+    pub found: TaskState,
+    pub life: Life,
+    pub effects: Vec<Effect>,
+    /// The entries that the current attempt and segment began with.
+    pub attempt_seq: u64,
+    pub segment_seq: u64,
+    pub segment: u32,
+}
+
+/// The columns that a step reads and writes.
+struct Columns {
+    life: Life,
+    attempt_seq: u64,
+    segment: u32,
+    segment_seq: u64,
+    ticket: Option<Vec<u8>>,
+    ticket_same: u32,
+    last_seq: u64,
+    deadline: Timestamp,
+    ended_at: Option<Timestamp>,
+    ended_seq: Option<u64>,
+    progress: Option<String>,
+    fuel: u64,
+}
+
+impl Step {
+    /// Takes the step at `now`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotOwner`] when the lease is not, or no longer, the task's; the inner error when an event does not
+    /// fit the state. Nothing is written then.
+    pub fn take(
+        self,
+        tx: &mut Tx<'_>,
+        task: i64,
+        now: Timestamp,
+        jitter: f64,
+    ) -> Result<Result<Stepped, Misfit>, StoreError> {
+        let mut columns = load(tx, task, self.lease)?;
+        let found = columns.life.state;
+        let given = Given { now, jitter, retry: &RetryPolicy::default() };
+        let mut effects = Vec::new();
+        let mut life = columns.life.clone();
+        let mut apply = |event| -> Result<Vec<Effect>, Misfit> {
+            let (next, more) = life.apply(event, &given)?;
+            life = next;
+            Ok(more)
+        };
+        let running: &[LifeEvent] = match found {
+            TaskState::Waiting if self.running => &[LifeEvent::Wake, LifeEvent::Begin],
+            TaskState::Queued if self.running => &[LifeEvent::Begin],
+            _ => &[],
+        };
+        for event in running {
+            match apply(event.clone()) {
+                Ok(more) => effects.extend(more),
+                Err(misfit) => return Ok(Err(misfit)),
+            }
+        }
+        let begun = effects.len();
+        let wait = self.wait.filter(|_| !columns.life.cancel_requested);
+        let wait = wait.map(|Waiting { on, until }| LifeEvent::Wait { on, until });
+        for event in self.event.into_iter().chain(wait) {
+            match apply(event) {
+                Ok(more) => effects.extend(more),
+                Err(misfit) => return Ok(Err(misfit)),
+            }
+        }
+        columns.life = life;
+        columns.fuel += self.fuel;
+        // A try begins before what its guest did, and ends after it.
+        let (before, after) = effects.split_at(begun);
+        let mut entries = Vec::new();
+        let said = Said { outcome: self.outcome, seed: self.seed, ticket: self.ticket };
+        for effect in before {
+            columns.apply(tx, task, now, effect, &mut entries, &said)?;
+        }
+        entries.append(&mut mirror(tx, task, &mut columns, self.entries)?);
+        for effect in after {
+            columns.apply(tx, task, now, effect, &mut entries, &said)?;
+        }
+        columns.last_seq = events::append(tx, task, columns.last_seq, &entries)?;
+        columns.store(tx, task, now, self.run_ms)?;
+        Ok(Ok(Stepped {
+            found,
+            life: columns.life,
+            effects,
+            attempt_seq: columns.attempt_seq,
+            segment_seq: columns.segment_seq,
+            segment: columns.segment,
+        }))
+    }
+}
+
+/// Keeps the tables that mirror the journal in step with what the guest did.
+fn mirror(
+    tx: &mut Tx<'_>,
+    task: i64,
+    columns: &mut Columns,
+    mut entries: Vec<NewEntry>,
+) -> Result<Vec<NewEntry>, StoreError> {
+    let mut late = Vec::new();
+    for (place, entry) in entries.iter().enumerate() {
+        match &entry.body {
+            Body::Event(EventKind::Question(question), _) => questions::open(tx, task, question)?,
+            // The guest, or its clock, settles a question that somebody has answered meanwhile: the answer counts.
+            Body::Event(EventKind::Reply { question, reply }, _)
+                if !questions::settle(tx, task, *question, reply)? =>
+            {
+                late.push(place);
+            }
+            Body::Event(EventKind::Progress(progress), _) => {
+                columns.progress = serde_json::to_string(progress).ok();
+            }
+            _ => {}
+        }
+    }
+    for place in late.into_iter().rev() {
+        entries.remove(place);
+    }
+    Ok(entries)
+}
+
+/// What a step says beside what happened.
+struct Said {
+    outcome: Option<Result<Output, TaskError>>,
+    seed: Option<[u8; 32]>,
+    ticket: Option<Vec<u8>>,
+}
+
+impl Columns {
+    fn apply(
+        &mut self,
+        tx: &mut Tx<'_>,
+        task: i64,
+        now: Timestamp,
+        effect: &Effect,
+        entries: &mut Vec<NewEntry>,
+        said: &Said,
+    ) -> Result<(), StoreError> {
+        match effect {
+            Effect::BeginAttempt(attempt) => {
+                let seed = said.seed.map(|seed| seed.to_vec());
+                let body = Body::Event(EventKind::Attempt { attempt: *attempt }, seed);
+                entries.push(NewEntry { at: now, stamp: None, body });
+                self.attempt_seq = self.last_seq + entries.len() as u64;
+                self.segment_seq = self.attempt_seq;
+            }
+            Effect::RequestCancel => {
+                entries.push(NewEntry::outside(now, EventKind::CancelRequested));
+                tx.notices.push(Notice::Inbox { task });
+            }
+            Effect::CloseQuestions => {
+                for question in questions::still_open(tx.sql, task)? {
+                    questions::settle(tx, task, question.question, &Reply::Closed)?;
+                    let kind = EventKind::Reply { question: question.question, reply: Reply::Closed };
+                    entries.push(NewEntry::outside(now, kind));
+                }
+            }
+            Effect::Checkpoint { until } => {
+                self.segment += 1;
+                let kind = EventKind::Checkpoint { segment: self.segment, until: *until };
+                entries.push(NewEntry::outside(now, kind));
+                self.segment_seq = self.last_seq + entries.len() as u64;
+                let same = self.ticket == said.ticket;
+                self.ticket_same = if same { self.ticket_same + 1 } else { 0 };
+                self.ticket.clone_from(&said.ticket);
+            }
+            Effect::Retry { attempt, until } => {
+                let error = match &said.outcome {
+                    Some(Err(error)) => error.clone(),
+                    _ => return Err(broken("a retry without the error that caused it")),
+                };
+                entries.push(NewEntry::outside(now, EventKind::Retry { attempt: *attempt, until: *until, error }));
+            }
+            Effect::End(ending) => {
+                let (output, error) = match (ending, &said.outcome) {
+                    (Ending::Completed, Some(Ok(output))) => (Some(output.clone()), None),
+                    (Ending::Completed, _) => return Err(broken("a completion without a result")),
+                    (ending, outcome) => {
+                        let given = outcome.as_ref().and_then(|outcome| outcome.as_ref().err());
+                        (None, TaskError::of_ending(*ending, given))
+                    }
+                };
+                self.ended_at = Some(now);
+                let fuel = self.fuel;
+                entries.push(NewEntry::outside(now, EventKind::Ended { state: ending.state(), output, error, fuel }));
+                self.ended_seq = Some(self.last_seq + entries.len() as u64);
+            }
+            Effect::RunAt(at) => tx.notices.push(Notice::Due { at: at.as_millis() }),
+            Effect::Queue | Effect::WakeGuest | Effect::CancelTicket => {}
+        }
+        Ok(())
+    }
+
+    fn store(&self, tx: &Tx<'_>, task: i64, now: Timestamp, run_ms: u64) -> Result<(), StoreError> {
+        let life = &self.life;
+        let waiting = life.waiting.as_ref();
+        let until = waiting.and_then(|waiting| waiting.until);
+        // A task that waits without a time is looked at when its own time is over.
+        let due = waiting.map(|_| until.map_or(self.deadline, |until| until.min(self.deadline)));
+        let ticket = if life.ticket { self.ticket.as_deref() } else { None };
+        let mut update = tx
+            .sql
+            .prepare_cached(
+                "UPDATE task SET state = ?2, waiting_on = ?3, wait_until = ?4, due_at = ?5, attempt = ?6,
+                     failures = ?7, begun = ?8, attempt_seq = ?9, segment = ?10, segment_seq = ?11, ticket = ?12,
+                     ticket_same = ?13, cancel = ?14, updated_at = ?15, ended_at = ?16, last_seq = ?17,
+                     progress = ?18, fuel = ?19, run_ms = run_ms + ?20, ended_seq = ?21
+                 WHERE n = ?1",
+            )
+            .map_err(failed(WHAT))?;
+        update
+            .execute(params![
+                task,
+                life.state.as_str(),
+                waiting.map(|waiting| waiting.on.as_str()),
+                until.map(millis),
+                due.map(millis),
+                life.attempt,
+                life.failures,
+                life.begun,
+                self.attempt_seq.cast_signed(),
+                self.segment,
+                self.segment_seq.cast_signed(),
+                ticket,
+                self.ticket_same,
+                life.cancel_requested,
+                millis(now),
+                self.ended_at.map(millis),
+                self.last_seq.cast_signed(),
+                self.progress,
+                self.fuel.cast_signed(),
+                run_ms.cast_signed(),
+                self.ended_seq.map(u64::cast_signed),
+            ])
+            .map_err(failed(WHAT))?;
+        Ok(())
+    }
+}
+
+fn load(tx: &Tx<'_>, task: i64, lease: Option<Lease>) -> Result<Columns, StoreError> {
+    let mut select = tx
+        .sql
+        .prepare_cached(
+            "SELECT state, waiting_on, wait_until, cancel, attempt, failures, begun, ticket, attempt_seq, segment,
+                    segment_seq, ticket_same, last_seq, deadline, ended_at, ended_seq, progress, fuel, owner, epoch
+             FROM task WHERE n = ?1",
+        )
+        .map_err(failed(WHAT))?;
+    let row = select
+        .query_row(params![task], |row| Ok((columns(row)?, row.get::<_, Option<i64>>(18)?, row.get::<_, i64>(19)?)))
+        .optional()
+        .map_err(failed(WHAT))?;
+    // A task that was removed is nobody's.
+    let Some((columns, owner, epoch)) = row else { return Err(StoreError::NotOwner) };
+    match lease {
+        Some(lease) if Some(lease.owner) != owner || lease.epoch != epoch => Err(StoreError::NotOwner),
+        _ => columns,
+    }
+}
+
+fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
+    let ticket: Option<Vec<u8>> = row.get(7)?;
+    let until = row.get::<_, Option<i64>>(2)?.map(timestamp);
+    let on: Option<String> = row.get(1)?;
+    let state: String = row.get(0)?;
+    let waiting = on.as_deref().and_then(WaitingOn::parse).map(|on| Waiting { on, until });
+    let Ok(state) = state.parse::<TaskState>() else { return Ok(Err(broken("a task in no state"))) };
+    let life = Life {
+        state,
+        waiting,
+        cancel_requested: row.get(3)?,
+        attempt: row.get(4)?,
+        failures: row.get(5)?,
+        ticket: ticket.is_some(),
+        begun: row.get(6)?,
+    };
+    Ok(Ok(Columns {
+        life,
+        attempt_seq: row.get::<_, i64>(8)?.cast_unsigned(),
+        segment: row.get(9)?,
+        segment_seq: row.get::<_, i64>(10)?.cast_unsigned(),
+        ticket,
+        ticket_same: row.get(11)?,
+        last_seq: row.get::<_, i64>(12)?.cast_unsigned(),
+        deadline: timestamp(row.get(13)?),
+        ended_at: row.get::<_, Option<i64>>(14)?.map(timestamp),
+        ended_seq: row.get::<_, Option<i64>>(15)?.map(i64::cast_unsigned),
+        progress: row.get(16)?,
+        fuel: row.get::<_, i64>(17)?.cast_unsigned(),
+    }))
+}
+
+fn millis(at: Timestamp) -> i64 {
+    at.as_millis().cast_signed()
+}
+
+fn timestamp(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis.max(0).cast_unsigned())
+}
+
+fn broken(problem: &str) -> StoreError {
+    StoreError::Failed { what: WHAT, problem: problem.into() }
+}

@@ -1,0 +1,373 @@
+//! The tasks' rows.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::Value;
+
+use super::failure::failed;
+use super::notice::Notice;
+use super::step::Lease;
+use super::writer::Tx;
+use super::{Owners, events, questions};
+use crate::clock::Timestamp;
+use crate::host::TaskFilter;
+use crate::journal::{EventKind, NewEntry};
+use crate::task::{Task, TaskId, TaskState, Waiting, WaitingOn};
+use crate::{Error, Limits, StoreError};
+
+const WHAT: &str = "a task";
+
+/// A task that is to be taken.
+#[derive(Debug, Clone)]
+pub(crate) struct NewRow {
+    pub id: TaskId,
+    pub namespace: String,
+    pub session: Option<String>,
+    pub digest: String,
+    pub tool: String,
+    pub input: String,
+    pub context: String,
+    pub settings: String,
+    pub limits: Limits,
+    /// The caller's key, and a hash of what came with it.
+    pub key: Option<(String, [u8; 32])>,
+    pub created_at: Timestamp,
+    pub deadline: Timestamp,
+    pub owner: i64,
+    pub started: EventKind,
+}
+
+/// What became of a [`NewRow`].
+#[derive(Debug, Clone)]
+pub(crate) enum Inserted {
+    New { n: i64 },
+    /// The key was used before with the same request.
+    Existing { id: TaskId },
+}
+
+/// What running a task needs.
+#[derive(Debug, Clone)]
+pub(crate) struct RunRow {
+    pub n: i64,
+    pub id: TaskId,
+    pub digest: String,
+    pub tool: String,
+    pub input: String,
+    pub context: String,
+    pub settings: String,
+    pub session: Option<String>,
+    pub limits: Limits,
+    pub created_at: Timestamp,
+    pub deadline: Timestamp,
+    pub state: TaskState,
+    pub waiting_on: Option<WaitingOn>,
+    pub cancel: bool,
+    pub attempt: u32,
+    pub attempt_seq: u64,
+    pub segment: u32,
+    pub segment_seq: u64,
+    pub ticket: Option<Vec<u8>>,
+    pub ticket_same: u32,
+    pub due_at: Option<Timestamp>,
+    pub fuel: u64,
+    pub run_ms: u64,
+    /// Whether a guest stands in the segment.
+    pub begun: bool,
+    pub failures: u32,
+    pub lease: Option<Lease>,
+}
+
+impl NewRow {
+    /// Takes the task, or finds the one that was taken with the same key.
+    pub fn insert(self, tx: &mut Tx<'_>) -> Result<Inserted, Error> {
+        if let Some((key, hash)) = &self.key {
+            let found: Option<(String, Vec<u8>)> = tx
+                .sql
+                .prepare_cached("SELECT id, idem_hash FROM task WHERE namespace = ?1 AND idem_key = ?2")
+                .and_then(|mut select| {
+                    select.query_row(params![self.namespace, key], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+                })
+                .map_err(failed(WHAT))?;
+            match found {
+                Some((id, was)) if was == hash => return Ok(Inserted::Existing { id: TaskId(id) }),
+                Some((id, _)) => return Err(Error::IdempotencyMismatch { key: key.clone(), task: TaskId(id) }),
+                None => {}
+            }
+        }
+        let limits = serde_json::to_string(&self.limits).map_err(|error| Error::Fault(error.to_string()))?;
+        let now = self.created_at.as_millis().cast_signed();
+        tx.sql
+            .prepare_cached(
+                "INSERT INTO task (id, namespace, session, digest, tool, input, context, settings, limits, idem_key,
+                                   idem_hash, state, created_at, updated_at, deadline, last_seq, owner, epoch)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'queued', ?12, ?12, ?13, 1, ?14, 1)",
+            )
+            .and_then(|mut insert| {
+                insert.execute(params![
+                    self.id.0,
+                    self.namespace,
+                    self.session,
+                    self.digest,
+                    self.tool,
+                    self.input,
+                    self.context,
+                    self.settings,
+                    limits,
+                    self.key.as_ref().map(|(key, _)| key),
+                    self.key.as_ref().map(|(_, hash)| hash.as_slice()),
+                    now,
+                    self.deadline.as_millis().cast_signed(),
+                    self.owner,
+                ])
+            })
+            .map_err(failed(WHAT))?;
+        let n = tx.sql.last_insert_rowid();
+        events::append(tx, n, 0, &[NewEntry::outside(self.created_at, self.started)])?;
+        Ok(Inserted::New { n })
+    }
+
+    /// What running it needs, without reading it back.
+    pub fn into_run_row(self, n: i64) -> RunRow {
+        RunRow {
+            n,
+            id: self.id,
+            digest: self.digest,
+            tool: self.tool,
+            input: self.input,
+            context: self.context,
+            settings: self.settings,
+            session: self.session,
+            limits: self.limits,
+            created_at: self.created_at,
+            deadline: self.deadline,
+            state: TaskState::Queued,
+            waiting_on: None,
+            cancel: false,
+            attempt: 0,
+            attempt_seq: 0,
+            segment: 0,
+            segment_seq: 0,
+            ticket: None,
+            ticket_same: 0,
+            due_at: None,
+            fuel: 0,
+            run_ms: 0,
+            begun: false,
+            failures: 0,
+            lease: Some(Lease { owner: self.owner, epoch: 1 }),
+        }
+    }
+}
+
+/// What running the task needs.
+pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreError> {
+    sql.prepare_cached(
+        "SELECT n, id, digest, tool, input, context, settings, session, limits, created_at, deadline, state, cancel,
+                attempt, attempt_seq, segment, segment_seq, ticket, ticket_same, due_at, fuel, run_ms, begun, failures,
+                owner, epoch, waiting_on
+         FROM task WHERE n = ?1",
+    )
+    .and_then(|mut select| {
+        select
+            .query_row(params![n], |row| {
+                let owner: Option<i64> = row.get(24)?;
+                let epoch = row.get(25)?;
+                let limits: String = row.get(8)?;
+                Ok(RunRow {
+                    n: row.get(0)?,
+                    id: TaskId(row.get(1)?),
+                    digest: row.get(2)?,
+                    tool: row.get(3)?,
+                    input: row.get(4)?,
+                    context: row.get(5)?,
+                    settings: row.get(6)?,
+                    session: row.get(7)?,
+                    limits: serde_json::from_str(&limits).map_err(|error| unreadable(8, error))?,
+                    created_at: at(row, 9)?,
+                    deadline: at(row, 10)?,
+                    state: state(row, 11)?,
+                    waiting_on: row.get::<_, Option<String>>(26)?.as_deref().and_then(WaitingOn::parse),
+                    cancel: row.get(12)?,
+                    attempt: row.get(13)?,
+                    attempt_seq: row.get::<_, i64>(14)?.cast_unsigned(),
+                    segment: row.get(15)?,
+                    segment_seq: row.get::<_, i64>(16)?.cast_unsigned(),
+                    ticket: row.get(17)?,
+                    ticket_same: row.get(18)?,
+                    due_at: at_some(row, 19)?,
+                    fuel: row.get::<_, i64>(20)?.cast_unsigned(),
+                    run_ms: row.get::<_, i64>(21)?.cast_unsigned(),
+                    begun: row.get(22)?,
+                    failures: row.get(23)?,
+                    lease: owner.map(|owner| Lease { owner, epoch }),
+                })
+            })
+            .optional()
+    })
+    .map_err(failed(WHAT))
+}
+
+/// The first waiting tasks of `owner` that are due: `(n, when)`.
+pub(crate) fn due(sql: &Connection, owner: i64, limit: usize) -> Result<Vec<(i64, Timestamp)>, StoreError> {
+    let mut select = sql
+        .prepare_cached(
+            "SELECT n, due_at FROM task WHERE ended_at IS NULL AND owner = ?1 AND due_at IS NOT NULL
+             ORDER BY due_at LIMIT ?2",
+        )
+        .map_err(failed(WHAT))?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = select.query_map(params![owner, limit], |row| Ok((row.get(0)?, at(row, 1)?))).map_err(failed(WHAT))?;
+    rows.collect::<Result<_, _>>().map_err(failed(WHAT))
+}
+
+/// The tasks of `owner` that somebody else has written to since entry `pos`: and the last `pos` there is.
+pub(crate) fn written_since(sql: &Connection, owner: i64, pos: i64) -> Result<(Vec<i64>, i64), StoreError> {
+    let last: i64 =
+        sql.query_row("SELECT coalesce(max(pos), 0) FROM entry", [], |row| row.get(0)).map_err(failed(WHAT))?;
+    let mut select = sql
+        .prepare_cached(
+            "SELECT DISTINCT entry.task FROM entry JOIN task ON task.n = entry.task
+             WHERE entry.pos > ?2 AND entry.kind IN ('reply', 'cancel-requested')
+               AND task.owner = ?1 AND task.ended_at IS NULL",
+        )
+        .map_err(failed(WHAT))?;
+    let rows = select.query_map(params![owner, pos], |row| row.get(0)).map_err(failed(WHAT))?;
+    Ok((rows.collect::<Result<_, _>>().map_err(failed(WHAT))?, last))
+}
+
+const COLUMNS: &str = "SELECT task.n, id, namespace, session, plugin.name, plugin.version, task.digest, tool, state,
+    waiting_on, wait_until, attempt, cancel, created_at, updated_at, ended_at, deadline, last_seq, progress, context,
+    fuel, ended_seq, owner
+    FROM task LEFT JOIN plugin ON plugin.digest = task.digest";
+
+/// A task as the outside sees it.
+pub(crate) fn view(sql: &Connection, owners: &Owners, n: i64) -> Result<Option<Task>, StoreError> {
+    sql.prepare_cached(&format!("{COLUMNS} WHERE task.n = ?1"))
+        .and_then(|mut select| select.query_row(params![n], |row| task(row, owners)).optional())
+        .map_err(failed(WHAT))?
+        .map(|seen| seen.complete(sql))
+        .transpose()
+}
+
+/// Tasks, newest first.
+pub(crate) fn list(sql: &Connection, owners: &Owners, filter: &TaskFilter) -> Result<Vec<Task>, StoreError> {
+    let mut select = sql
+        .prepare_cached(&format!(
+            "{COLUMNS} WHERE namespace = ?1 AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR session = ?3)
+             ORDER BY task.n DESC LIMIT ?4"
+        ))
+        .map_err(failed(WHAT))?;
+    let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
+    let state = filter.state.map(TaskState::as_str);
+    let rows = select
+        .query_map(params![filter.namespace, state, filter.session, limit], |row| task(row, owners))
+        .map_err(failed(WHAT))?;
+    rows.map(|seen| seen.map_err(failed(WHAT))?.complete(sql)).collect()
+}
+
+/// The tasks whose ids begin with `prefix`, two at most: `(n, id)`.
+pub(crate) fn by_prefix(sql: &Connection, namespace: &str, prefix: &str) -> Result<Vec<(i64, TaskId)>, StoreError> {
+    let mut select = sql
+        .prepare_cached(
+            "SELECT n, id FROM task
+             WHERE id >= ?2 AND substr(id, 1, length(?2)) = ?2 AND namespace = ?1 LIMIT 2",
+        )
+        .map_err(failed(WHAT))?;
+    let rows =
+        select.query_map(params![namespace, prefix], |row| Ok((row.get(0)?, TaskId(row.get(1)?)))).map_err(failed(WHAT))?;
+    rows.collect::<Result<_, _>>().map_err(failed(WHAT))
+}
+
+/// The row number of a task, and its state.
+pub(crate) fn number(sql: &Connection, namespace: &str, id: &TaskId) -> Result<(i64, TaskState), Error> {
+    sql.prepare_cached("SELECT n, state FROM task WHERE id = ?1 AND namespace = ?2")
+        .and_then(|mut select| {
+            select.query_row(params![id.0, namespace], |row| Ok((row.get(0)?, state(row, 1)?))).optional()
+        })
+        .map_err(failed(WHAT))?
+        .ok_or_else(|| Error::UnknownTask(id.0.clone()))
+}
+
+/// Removes an ended task, its journal and its questions.
+pub(crate) fn remove(tx: &mut Tx<'_>, n: i64) -> Result<(), StoreError> {
+    for sql in ["DELETE FROM entry WHERE task = ?1", "DELETE FROM question WHERE task = ?1", "DELETE FROM task WHERE n = ?1"]
+    {
+        tx.sql.execute(sql, params![n]).map_err(failed(WHAT))?;
+    }
+    tx.notices.push(Notice::Entries { task: n });
+    Ok(())
+}
+
+/// A task without what lies in other tables.
+struct Seen {
+    n: i64,
+    ended_seq: Option<i64>,
+    task: Task,
+}
+
+impl Seen {
+    fn complete(mut self, sql: &Connection) -> Result<Task, StoreError> {
+        if !self.task.state.is_terminal() {
+            self.task.questions = questions::still_open(sql, self.n)?;
+        }
+        if let Some(seq) = self.ended_seq
+            && let EventKind::Ended { output, error, .. } = events::one(sql, self.n, seq)?
+        {
+            self.task.output = output;
+            self.task.error = error;
+        }
+        Ok(self.task)
+    }
+}
+
+fn task(row: &Row<'_>, owners: &Owners) -> rusqlite::Result<Seen> {
+    let state = state(row, 8)?;
+    let on: Option<String> = row.get(9)?;
+    let until = at_some(row, 10)?;
+    let owner: Option<i64> = row.get(22)?;
+    let context: String = row.get(19)?;
+    let progress: Option<String> = row.get(18)?;
+    let task = Task {
+        id: TaskId(row.get(1)?),
+        namespace: row.get(2)?,
+        session: row.get(3)?,
+        plugin: row.get::<_, Option<String>>(4)?.unwrap_or_default(),
+        version: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
+        digest: row.get(6)?,
+        tool: row.get(7)?,
+        state,
+        stalled: !state.is_terminal() && !owner.is_some_and(|owner| owners.lives(owner)),
+        waiting: on.as_deref().and_then(WaitingOn::parse).map(|on| Waiting { on, until }),
+        attempt: row.get(11)?,
+        cancel_requested: row.get(12)?,
+        created_at: at(row, 13)?,
+        updated_at: at(row, 14)?,
+        ended_at: at_some(row, 15)?,
+        deadline: at(row, 16)?,
+        last_seq: row.get::<_, i64>(17)?.cast_unsigned(),
+        progress: progress.and_then(|progress| serde_json::from_str(&progress).ok()),
+        questions: Vec::new(),
+        context: serde_json::from_str(&context).unwrap_or(Value::Null),
+        fuel_used: row.get::<_, i64>(20)?.cast_unsigned(),
+        output: None,
+        error: None,
+    };
+    Ok(Seen { n: row.get(0)?, ended_seq: row.get(21)?, task })
+}
+
+fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskState> {
+    let state: String = row.get(column)?;
+    state.parse().map_err(|error: String| unreadable(column, error))
+}
+
+fn at(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
+    Ok(Timestamp::from_millis(row.get::<_, i64>(column)?.max(0).cast_unsigned()))
+}
+
+fn at_some(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+    let millis: Option<i64> = row.get(column)?;
+    Ok(millis.map(|millis| Timestamp::from_millis(millis.max(0).cast_unsigned())))
+}
+
+fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
+}

@@ -1,0 +1,199 @@
+//! The one thread that writes. Whatever is queued when a transaction begins is committed with it (group commit).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::oneshot;
+
+use super::failure::failed;
+use super::notice::{Notice, Notify};
+use crate::StoreError;
+use crate::testing::{CrashPlan, CrashPoint};
+
+/// Jobs in one transaction at most, so that the first does not wait long for the last.
+const GROUP: usize = 1024;
+
+/// How soon a host sees what another process committed.
+const LOOK_AROUND: Duration = Duration::from_millis(50);
+
+/// What a job sees: the transaction, and a list of what others should hear once it is committed.
+pub(crate) struct Tx<'a> {
+    pub sql: &'a Connection,
+    pub notices: &'a mut Vec<Notice>,
+}
+
+trait Job: Send {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError>;
+    fn reply(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+struct Write<F, T, E> {
+    what: Option<F>,
+    outcome: Option<Result<T, E>>,
+    reply: oneshot::Sender<Result<T, E>>,
+}
+
+impl<F, T, E> Job for Write<F, T, E>
+where
+    F: FnOnce(&mut Tx<'_>) -> Result<T, E> + Send,
+    T: Send,
+    E: From<StoreError> + Send,
+{
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let Some(what) = self.what.take() else { return Ok(()) };
+        let outcome = what(tx);
+        let refused = outcome.is_err();
+        self.outcome = Some(outcome);
+        // The reason travels with the outcome; here it only says that the savepoint is to be undone.
+        if refused { Err(StoreError::NotOwner) } else { Ok(()) }
+    }
+
+    fn reply(self: Box<Self>, committed: Result<(), StoreError>) {
+        let outcome = match (self.outcome, committed) {
+            (Some(Err(error)), _) => Err(error),
+            (_, Err(error)) => Err(error.into()),
+            (Some(outcome), Ok(())) => outcome,
+            (None, Ok(())) => return,
+        };
+        // Nobody waits any more: the write stands all the same.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+/// Hands jobs to the thread that writes. Dropping the last one ends the thread.
+pub(super) struct Writer {
+    jobs: Option<Sender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub fn spawn(connection: Connection, path: PathBuf, notify: Notify, crash: Arc<CrashPlan>) -> std::io::Result<Self> {
+        let (jobs, queue) = channel();
+        let thread = std::thread::Builder::new().name("longhaul-writer".into()).spawn(move || {
+            Thread { connection, path, notify, crash, seen: 0 }.run(&queue);
+        })?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Runs `what` in the next transaction; resolves when that is on disk. Jobs are run in the order of these calls,
+    /// whether or not the future is awaited.
+    pub fn write<T, E, F>(&self, what: F) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F>
+    where
+        F: FnOnce(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (reply, outcome) = oneshot::channel();
+        let job = Write { what: Some(what), outcome: None, reply };
+        if let Some(jobs) = &self.jobs {
+            // The thread is gone only when the process is about to end.
+            let _ = jobs.send(Box::new(job));
+        }
+        async move {
+            outcome.await.unwrap_or_else(|_| {
+                Err(StoreError::Failed { what: "anything", problem: "the writer has stopped".into() }.into())
+            })
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // Whatever was queued is written before the database is closed.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Thread {
+    connection: Connection,
+    path: PathBuf,
+    notify: Notify,
+    crash: Arc<CrashPlan>,
+    /// The last `data_version` seen: it changes when another connection has committed.
+    seen: i64,
+}
+
+impl Thread {
+    fn run(mut self, queue: &Receiver<Box<dyn Job>>) {
+        self.seen = self.data_version();
+        loop {
+            match queue.recv_timeout(LOOK_AROUND) {
+                Ok(first) => {
+                    let mut group = vec![first];
+                    group.extend(queue.try_iter().take(GROUP - 1));
+                    self.commit(group);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            let version = self.data_version();
+            if version != self.seen {
+                self.seen = version;
+                (self.notify)(vec![Notice::Foreign]);
+            }
+        }
+    }
+
+    fn data_version(&self) -> i64 {
+        self.connection.query_row("PRAGMA data_version", [], |row| row.get(0)).unwrap_or(self.seen)
+    }
+
+    fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {
+        let mut notices = Vec::new();
+        let committed = self.transaction(&mut group, &mut notices);
+        if committed.is_ok() && !notices.is_empty() {
+            (self.notify)(notices);
+        }
+        for job in group {
+            job.reply(committed.clone());
+        }
+    }
+
+    fn transaction(&mut self, group: &mut [Box<dyn Job>], notices: &mut Vec<Notice>) -> Result<(), StoreError> {
+        let what = "the last changes";
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| match error.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DatabaseBusy) => StoreError::Locked(self.path.clone()),
+                _ => failed(what)(error),
+            })?;
+        for job in group.iter_mut() {
+            // A job that is refused is undone alone, not with its neighbours.
+            transaction.prepare_cached("SAVEPOINT job").and_then(|mut sql| sql.execute([])).map_err(failed(what))?;
+            let before = notices.len();
+            if job.run(&mut Tx { sql: &transaction, notices }).is_err() {
+                notices.truncate(before);
+                let undo = transaction.prepare_cached("ROLLBACK TO job").and_then(|mut sql| sql.execute([]));
+                undo.map_err(failed(what))?;
+            }
+            transaction.prepare_cached("RELEASE job").and_then(|mut sql| sql.execute([])).map_err(failed(what))?;
+        }
+        self.crash.at(CrashPoint::BeforeCommit);
+        let committed = transaction.commit().map_err(|error| {
+            if error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC) {
+                fsync_failed(&self.path, &error.to_string());
+            }
+            failed(what)(error)
+        });
+        self.crash.at(CrashPoint::AfterCommit);
+        committed
+    }
+}
+
+/// After a failed fsync nobody knows what is on disk, and a second try may report success for pages that were dropped
+/// (<https://lwn.net/Articles/752063/>). The only way to know is to start again and read.
+fn fsync_failed(path: &std::path::Path, problem: &str) -> ! {
+    tracing::error!("the disk could not sync {}: {problem}; the process ends, start it again", path.display());
+    eprintln!("longhaul: the disk could not sync {}: {problem}; ending so that nothing is lost", path.display());
+    std::process::abort()
+}
