@@ -87,6 +87,9 @@ pub struct Asked {
     /// The answer to the next question, as JSON; may be given several times
     #[arg(long = "answer", value_name = "JSON", allow_hyphen_values = true)]
     pub answers: Vec<String>,
+    /// Who answers, as the tool records it
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
     /// Ask nothing at the prompt: leave the task waiting
     #[arg(long)]
     pub no_input: bool,

@@ -14,9 +14,10 @@ use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
 use crate::app::App;
+use crate::args::Asked;
 use crate::exit::{Exit, Problem};
 use crate::prompt::keys::Keys;
-use crate::prompt::{Outcome, Prompt, ask, is_sensitive};
+use crate::prompt::{Outcome, Prompt, ask};
 use crate::signals::{Signal, Signals};
 use crate::text::line;
 use crate::view::{Kind, View, say};
@@ -35,6 +36,8 @@ pub struct Follow<'a> {
     view: View,
     /// Given on the command line, for the next questions.
     answers: VecDeque<Value>,
+    /// Who answers.
+    by: Option<String>,
     /// Whether there is somebody to ask.
     interactive: bool,
     /// This process runs the task.
@@ -45,7 +48,6 @@ pub struct Follow<'a> {
     open: BTreeMap<u32, OpenQuestion>,
     /// Questions that were shown, so that their reply needs no introduction.
     told: BTreeSet<u32>,
-    sensitive: BTreeSet<u32>,
     /// Questions with which nothing more is to be done here: answered just now, or left for later.
     done_with: BTreeSet<u32>,
     prompt: Option<Prompt>,
@@ -63,22 +65,22 @@ enum Happened {
 
 impl<'a> Follow<'a> {
     /// `ours`: this process runs the task.
-    pub fn new(app: &'a App, host: &'a Host, task: &'a Task, ours: bool, answers: Vec<Value>, no_input: bool) -> Self {
+    pub fn new(app: &'a App, host: &'a Host, task: &'a Task, ours: bool, answers: Vec<Value>, asked: Asked) -> Self {
         let view = View::new(Kind::for_stderr(app.json, app.verbose));
-        let interactive = view.can_ask() && !no_input;
+        let interactive = view.can_ask() && !asked.no_input;
         Self {
             app,
             host,
             id: &task.id,
             view,
             answers: answers.into(),
+            by: asked.by,
             interactive,
             ours,
             begun_at: task.last_seq,
             caught_up: false,
             open: BTreeMap::new(),
             told: BTreeSet::new(),
-            sensitive: BTreeSet::new(),
             done_with: BTreeSet::new(),
             prompt: None,
             keys: None,
@@ -178,9 +180,6 @@ impl<'a> Follow<'a> {
             }
             EventKind::Progress(progress) => self.view.progress(progress),
             EventKind::Question(question) => {
-                if is_sensitive(question) {
-                    self.sensitive.insert(question.question);
-                }
                 // At the prompt it is shown with its input, and once more when it is settled.
                 if !(self.caught_up && self.interactive && self.answers.is_empty()) {
                     self.tell(question);
@@ -211,9 +210,10 @@ impl<'a> Follow<'a> {
             self.close_prompt();
         }
         let question = self.open.remove(&number);
-        let told = if self.sensitive.contains(&number) { words::hidden_reply(reply) } else { words::reply(reply) };
+        let told = question.as_ref().map_or_else(|| words::reply(reply), |question| words::reply_to(question, reply));
         // The answer came from another place while this one was still asking.
-        let elsewhere = if asked_here { " (elsewhere)" } else { "" };
+        let by_somebody = matches!(reply, Reply::Answered { .. } | Reply::Declined { .. });
+        let elsewhere = if asked_here && by_somebody { " (elsewhere)" } else { "" };
         match question {
             Some(question) if !self.told.contains(&number) => {
                 let mark = console::style("?").yellow().bold().for_stderr();
@@ -233,18 +233,21 @@ impl<'a> Follow<'a> {
         };
         if let Some(value) = self.answers.pop_front() {
             self.tell(&question);
-            if let Some(problem) = self.answer(question.question, Reply::Answered { value, by: None }).await? {
+            if let Some(problem) =
+                self.answer(question.question, Reply::Answered { value, by: self.by.clone() }).await?
+            {
                 let problem = Problem::new(problem);
                 return Err(problem.hint(format!("the task waits; {}", self.how_to_answer(&question))));
             }
         } else if self.interactive {
-            if question.detail.is_some() {
+            let prompt = Prompt::new(&question);
+            if prompt.hides_details(self.view.size()) {
                 self.tell(&question);
             }
             match Keys::open() {
                 Ok(keys) => {
                     self.keys = Some(keys);
-                    self.prompt = Some(Prompt::new(&question));
+                    self.prompt = Some(prompt);
                     self.redraw_prompt();
                 }
                 Err(e) => {
@@ -288,8 +291,8 @@ impl<'a> Follow<'a> {
                 }
                 return Ok(());
             }
-            Some(Outcome::Answer(value)) => Reply::Answered { value, by: None },
-            Some(Outcome::Decline(reason)) => Reply::Declined { reason, by: None },
+            Some(Outcome::Answer(value)) => Reply::Answered { value, by: self.by.clone() },
+            Some(Outcome::Decline(reason)) => Reply::Declined { reason, by: self.by.clone() },
         };
         match (self.answer(number, reply).await?, &mut self.prompt) {
             (Some(problem), Some(prompt)) => {

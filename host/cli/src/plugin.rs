@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 
 use console::style;
-use longhaul::{Host, Plugin, Tool};
+use longhaul::{Host, Pace, Plugin, Tool};
 use serde_json::Value;
 
 use crate::app::App;
@@ -29,7 +30,7 @@ pub async fn plugin(app: &App, command: args::Plugin) -> Result<Exit, Problem> {
     done.map(|()| Exit::Done)
 }
 
-async fn add(app: &App, host: &Host, file: &std::path::Path) -> Result<(), Problem> {
+async fn add(app: &App, host: &Host, file: &Path) -> Result<(), Problem> {
     let plugin = host.install_file(file).await?;
     if app.json {
         return json::print(&json::Line::Plugin(&plugin));
@@ -71,12 +72,10 @@ async fn list(app: &App, host: &Host) -> Result<(), Problem> {
 
 /// A file is looked into, and not installed.
 async fn inspect(app: &App, host: &Host, named: &str) -> Result<(), Problem> {
-    let path = std::path::Path::new(named);
-    let plugin = if looks_like_a_file(named) || path.is_file() {
-        let bytes = std::fs::read(path).map_err(|e| Problem::new(format!("cannot read {named}: {e}")))?;
-        host.inspect(bytes).await?
-    } else {
-        host.plugin(named).await?
+    let plugin = match host.plugin(named).await {
+        _ if looks_like_a_file(named) => host.inspect_file(named).await?,
+        Err(longhaul::Error::UnknownPlugin(_)) if Path::new(named).is_file() => host.inspect_file(named).await?,
+        found => found?,
     };
     if app.json {
         return json::print(&json::Line::Plugin(&plugin));
@@ -105,7 +104,7 @@ fn page(plugin: &Plugin) -> String {
     }
     for need in &manifest.needs {
         let optional = if need.required { "" } else { " (optional)" };
-        let _ = writeln!(page, "  {} {}{optional}: {}", line(&need.kind), line(&need.name), line(&need.why));
+        let _ = writeln!(page, "  {} {}{optional}: {}", need.kind.as_str(), line(&need.name), line(&need.why));
     }
     page
 }
@@ -116,6 +115,10 @@ fn tool(tool: &Tool) -> String {
         let _ = writeln!(page, "  {}", line(title));
     }
     let _ = writeln!(page, "{}", indented(tool.description.trim_end()));
+    let facts = facts(tool);
+    if !facts.is_empty() {
+        let _ = writeln!(page, "  {}", style(facts.join(", ")).dim());
+    }
     let schema = &tool.input_schema;
     let required: Vec<_> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
@@ -130,6 +133,23 @@ fn tool(tool: &Tool) -> String {
         let _ = writeln!(page, "  {} ({words}{optional}){about}", line(&name));
     }
     page
+}
+
+/// What the author says of a tool, in a few words.
+fn facts(tool: &Tool) -> Vec<&'static str> {
+    let pace = match tool.pace {
+        Pace::Quick => Some("takes seconds"),
+        Pace::Any => None,
+        Pace::Long => Some("may take long"),
+    };
+    let hints = &tool.hints;
+    let words = [
+        (hints.read_only == Some(true), "changes nothing"),
+        (hints.destructive == Some(true), "may destroy"),
+        (hints.idempotent == Some(true), "can be repeated"),
+        (hints.open_world == Some(true), "reaches outside"),
+    ];
+    pace.into_iter().chain(words.into_iter().filter(|(said, _)| *said).map(|(_, word)| word)).collect()
 }
 
 async fn remove(app: &App, host: &Host, name: &str) -> Result<(), Problem> {

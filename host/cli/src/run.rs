@@ -57,7 +57,7 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
         ours = host.adopt(&started.id).await?;
     }
     let task = host.task(&started.id).await?;
-    Follow::new(app, host, &task, ours, answers, args.asked.no_input).until_the_end(&mut signals).await
+    Follow::new(app, host, &task, ours, answers, args.asked).until_the_end(&mut signals).await
 }
 
 /// A file is installed; a name or digest is looked up.

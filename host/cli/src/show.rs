@@ -3,11 +3,11 @@
 use std::io::Write as _;
 
 use console::{strip_ansi_codes, style};
-use longhaul::{Event, EventKind, Host, Task, TaskState, Timestamp};
+use longhaul::{Event, EventKind, Host, OpenQuestion, Task, TaskState, Timestamp};
 
 use crate::app::App;
 use crate::exit::Problem;
-use crate::prompt::{ask, is_sensitive};
+use crate::prompt::ask;
 use crate::table::Table;
 use crate::text::{line, shortened};
 use crate::{result, time, words};
@@ -60,19 +60,27 @@ fn state(task: &Task) -> String {
     state
 }
 
-/// The last entries of a task's journal.
+/// The last entries of a task's journal, and before them as many as are needed to know the questions that they settle.
 pub async fn recent(host: &Host, task: &Task) -> Result<Vec<Event>, Problem> {
-    // Not every number is a public entry, so the last ones are found from further back where there are too few.
     let mut back = RECENT as u64;
     loop {
         let after = task.last_seq.saturating_sub(back);
-        let mut entries = host.journal(&task.id, after, usize::MAX).await?;
-        if entries.len() >= RECENT || after == 0 {
-            entries.drain(..entries.len().saturating_sub(RECENT));
+        let entries = host.journal(&task.id, after, usize::MAX).await?;
+        // Not every number is a public entry.
+        let enough = entries.len() >= RECENT
+            && last(&entries).iter().all(|entry| match &entry.kind {
+                EventKind::Reply { question, .. } => asked(*question, &entries).is_some(),
+                _ => true,
+            });
+        if enough || after == 0 {
             return Ok(entries);
         }
         back = back.saturating_mul(8);
     }
+}
+
+fn last(entries: &[Event]) -> &[Event] {
+    &entries[entries.len().saturating_sub(RECENT)..]
 }
 
 /// All about one task.
@@ -126,7 +134,7 @@ fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String 
         page.text(&format!("  {}", words::task_error(error)));
     }
     page.heading("journal");
-    for entry in journal {
+    for entry in last(journal) {
         page.entry(entry, journal, now);
     }
     page.0
@@ -152,8 +160,10 @@ impl Page {
     /// An entry with its time, its further lines below.
     fn entry(&mut self, entry: &Event, journal: &[Event], now: Timestamp) {
         let told = match &entry.kind {
-            EventKind::Reply { question, reply } if was_sensitive(*question, journal) => {
-                Some(format!("  {} question {question}", words::hidden_reply(reply)))
+            EventKind::Reply { question: number, reply } => {
+                let question = asked(*number, journal);
+                let told = question.map_or_else(|| words::reply(reply), |question| words::reply_to(question, reply));
+                Some(format!("  {told} (question {number})"))
             }
             _ => words::event(entry, now),
         };
@@ -167,9 +177,9 @@ impl Page {
     }
 }
 
-fn was_sensitive(number: u32, journal: &[Event]) -> bool {
-    journal.iter().any(|entry| match &entry.kind {
-        EventKind::Question(question) => question.question == number && is_sensitive(question),
-        _ => false,
+fn asked(number: u32, journal: &[Event]) -> Option<&OpenQuestion> {
+    journal.iter().find_map(|entry| match &entry.kind {
+        EventKind::Question(question) if question.question == number => Some(question),
+        _ => None,
     })
 }

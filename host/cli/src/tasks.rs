@@ -29,7 +29,7 @@ pub async fn tasks(app: &App, command: Tasks) -> Result<Exit, Problem> {
     let done = match command {
         Tasks::Ls { state, session, limit } => list(app, &host, state, session, limit).await,
         Tasks::Show { id } => show_one(app, &host, &id).await,
-        Tasks::Watch { id, asked } => watch(app, &host, &id, &asked, given).await,
+        Tasks::Watch { id, asked } => watch(app, &host, &id, asked, given).await,
         Tasks::Answer(args) => settle(app, &host, args, given).await,
         Tasks::Cancel { id } => cancel(app, &host, &id).await,
         Tasks::Rm { id } => remove(app, &host, &id).await,
@@ -70,18 +70,12 @@ async fn show_one(app: &App, host: &Host, id: &str) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-async fn watch(
-    app: &App,
-    host: &Host,
-    id: &str,
-    asked: &Asked,
-    given: Vec<serde_json::Value>,
-) -> Result<Exit, Problem> {
+async fn watch(app: &App, host: &Host, id: &str, asked: Asked, given: Vec<serde_json::Value>) -> Result<Exit, Problem> {
     let id = host.find_task(id).await?;
     let mut signals = Signals::listen().map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
     let ours = host.adopt(&id).await?;
     let task = host.task(&id).await?;
-    Follow::new(app, host, &task, ours, given, asked.no_input).until_the_end(&mut signals).await
+    Follow::new(app, host, &task, ours, given, asked).until_the_end(&mut signals).await
 }
 
 async fn settle(app: &App, host: &Host, args: Answer, given: Vec<serde_json::Value>) -> Result<Exit, Problem> {
@@ -156,12 +150,12 @@ async fn prompt(
         return Err(Problem::new("there is no terminal to ask at")
             .hint(format!("give the answer as JSON, such as '{}'", line(&ask::example(question)))));
     }
-    if question.detail.is_some() {
+    let mut prompt = Prompt::new(question);
+    if prompt.hides_details(view.size()) {
         view.line(&words::question(question, time::now()));
     }
     let mut signals = Signals::listen().map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
     let mut keys = Keys::open().map_err(|e| Problem::new(format!("cannot ask here: {e}")))?;
-    let mut prompt = Prompt::new(question);
     let mut tick = tokio::time::interval(Duration::from_secs(1));
     loop {
         view.question(prompt.view(view.size(), time::now()));

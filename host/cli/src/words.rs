@@ -3,6 +3,8 @@
 use console::{StyledObject, style};
 use longhaul::{Event, EventKind, Level, OpenQuestion, Progress, Reply, TaskError, Timestamp};
 
+use crate::prompt::ask::in_words;
+use crate::prompt::is_sensitive;
 use crate::text::{line, lines};
 use crate::time;
 
@@ -67,13 +69,30 @@ pub fn indented(text: &str) -> String {
     rows.join("\n")
 }
 
-/// How a question was settled.
+/// How a question was settled, by the reply alone.
 pub fn reply(reply: &Reply) -> String {
+    match reply {
+        Reply::Answered { value, .. } => {
+            reply_with(reply, &value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        }
+        _ => reply_with(reply, ""),
+    }
+}
+
+/// How this question was settled. An answer that must not be shown is not.
+pub fn reply_to(question: &OpenQuestion, reply: &Reply) -> String {
+    match reply {
+        Reply::Answered { .. } if is_sensitive(question) => reply_with(reply, "•••"),
+        Reply::Answered { value, .. } => reply_with(reply, &in_words(question, value)),
+        _ => reply_with(reply, ""),
+    }
+}
+
+fn reply_with(reply: &Reply, answer: &str) -> String {
     let by = |by: &Option<String>| by.as_ref().map_or_else(String::new, |by| format!(" by {}", line(by)));
     match reply {
-        Reply::Answered { value, by: name } => {
-            let value = value.as_str().map_or_else(|| line(&value.to_string()), line);
-            format!("{} {value}{}", style("✓").green().for_stderr(), dim(by(name)))
+        Reply::Answered { by: name, .. } => {
+            format!("{} {}{}", style("✓").green().for_stderr(), line(answer), dim(by(name)))
         }
         Reply::Declined { reason, by: name } => {
             let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", line(reason)));
@@ -81,14 +100,6 @@ pub fn reply(reply: &Reply) -> String {
         }
         Reply::TimedOut => format!("{} nobody answered in time", warn("✗")),
         Reply::Closed => dim("no longer needed").to_string(),
-    }
-}
-
-/// How a question was settled whose answer must not be shown.
-pub fn hidden_reply(settled: &Reply) -> String {
-    match settled {
-        Reply::Answered { by, .. } => reply(&Reply::Answered { value: "•••".into(), by: by.clone() }),
-        other => reply(other),
     }
 }
 

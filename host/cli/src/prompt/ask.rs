@@ -56,6 +56,22 @@ pub fn answer<'a>(entries: impl IntoIterator<Item = (&'a Entry, Option<Value>)>)
     Value::Object(form)
 }
 
+/// An answer in the words that the question offered: `yes` for true, the title of a choice for its value.
+pub fn in_words(question: &OpenQuestion, value: &Value) -> String {
+    let kind = match AnswerSchema::parse(&question.answer) {
+        Ok(AnswerSchema::One(field)) => Some(field.kind),
+        _ => None,
+    };
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match kind {
+        Some(FieldKind::Confirm) if value.is_boolean() => if *value == json!(true) { "yes" } else { "no" }.to_owned(),
+        Some(FieldKind::Choice { choices }) => {
+            choices.iter().find(|choice| choice.value == text).map_or(text, |choice| choice.label().to_owned())
+        }
+        _ => text,
+    }
+}
+
 /// An answer that fits, for a person who answers with a command: `true`, `"text"`, `{"name":"text"}`.
 pub fn example(question: &OpenQuestion) -> String {
     let entries = entries(question);
@@ -116,6 +132,16 @@ pub(super) mod tests {
             let value = serde_json::from_str(example).unwrap();
             assert_eq!(AnswerSchema::parse(&schema).unwrap().check(&value), Ok(()));
         }
+    }
+
+    #[test]
+    fn an_answer_is_told_in_the_words_of_its_question() {
+        let words = |schema, value| in_words(&question(schema), &value);
+        assert_eq!(words(json!({"type": "boolean"}), json!(false)), "no");
+        let titled = json!({"type": "string", "oneOf": [{"const": ";", "title": "semicolon"}]});
+        assert_eq!(words(titled, json!(";")), "semicolon");
+        assert_eq!(words(json!({"type": "string"}), json!("a b")), "a b");
+        assert_eq!(words(json!({"type": "integer"}), json!(3)), "3");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use self::ask::Entry;
 use self::editor::Editor;
 use self::input::Input;
 use self::list::List;
-use crate::text::{line, wrapped};
+use crate::text::{line, lines, wrapped};
 use crate::time;
 
 /// A question that is being answered.
@@ -149,8 +149,23 @@ impl Prompt {
         None
     }
 
+    /// The question's details as rows, unless there are none or too many to keep them in sight.
+    fn details(&self, (height, width): (usize, usize)) -> Option<Vec<String>> {
+        // What else needs room: a list, and the rows around it.
+        const OTHERS: usize = 14;
+        let detail = self.question.detail.as_deref()?.trim_end();
+        let rows = wrapped(&lines(detail).replace('\t', "    "), width.saturating_sub(3), usize::MAX);
+        (rows.len() + OTHERS <= height).then_some(rows)
+    }
+
+    /// Whether there are details that are not kept in sight in a terminal of that size.
+    pub fn hides_details(&self, size: (usize, usize)) -> bool {
+        self.question.detail.is_some() && self.details(size).is_none()
+    }
+
     /// What to show in a terminal of that size.
-    pub fn view(&self, (height, width): (usize, usize), now: Timestamp) -> View {
+    pub fn view(&self, size: (usize, usize), now: Timestamp) -> View {
+        let (height, width) = size;
         let dim = |text: String| style(text).dim().for_stderr().to_string();
         // A column is left free, so that no row is broken by the terminal.
         let width = width.saturating_sub(1);
@@ -164,6 +179,8 @@ impl Prompt {
                 if i == 0 { format!("{mark} {text}") } else { format!("  {text}") }
             })
             .collect();
+
+        rows.extend(self.details(size).into_iter().flatten().map(|row| format!("  {row}")));
 
         if let Some(entry) = self.current().filter(|entry| entry.name.is_some()) {
             for (done, value) in self.entries.iter().zip(&self.entered) {
@@ -179,9 +196,9 @@ impl Prompt {
             );
         }
 
-        let hint = self.hint(now);
+        let hint = wrapped(&self.hint(now), width.saturating_sub(2), 2);
         // The hint, the reason and the line itself need room below the list.
-        let room = height.saturating_sub(rows.len() + 4);
+        let room = height.saturating_sub(rows.len() + 3 + hint.len());
         let editor = match (&self.menu, &self.input) {
             (Some(Menu::Choose(list)), _) | (None, Input::List(list)) => {
                 rows.extend(list.view(room));
@@ -197,7 +214,7 @@ impl Prompt {
             let reason = wrapped(reason, width.saturating_sub(4), 3).join("\n    ");
             rows.extend(format!("  ✗ {reason}").split('\n').map(|row| style(row).red().for_stderr().to_string()));
         }
-        rows.push(dim(format!("  {hint}")));
+        rows.extend(hint.into_iter().map(|row| dim(format!("  {row}"))));
         let mut cursor = 0;
         if let Some((editor, masked)) = editor {
             let (text, column) = editor.view(width.saturating_sub(2), masked);

@@ -106,6 +106,17 @@ fn an_answer_that_the_host_refused_is_asked_for_again() {
 }
 
 #[test]
+fn details_stay_in_sight_where_there_is_room() {
+    let mut asked = question(json!({"type": "string"}));
+    asked.detail = Some("one\n\n\u{1b}[2Jtwo".into());
+    let prompt = Prompt::new(&asked);
+    assert!(shown(&prompt).contains("  one\n  \n  ␛[2Jtwo"), "{}", shown(&prompt));
+    assert!(!prompt.hides_details((24, 60)));
+    assert!(prompt.hides_details((16, 60)));
+    assert!(!Prompt::new(&question(json!({"type": "string"}))).hides_details((5, 60)));
+}
+
+#[test]
 fn the_deadline_is_shown() {
     let mut asked = question(json!({"type": "string"}));
     asked.deadline = Some(Timestamp::from_millis(65_000));
