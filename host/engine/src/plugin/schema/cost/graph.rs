@@ -221,16 +221,20 @@ impl<'a> Builder<'a> {
 
     /// What a reference refers to: a place in this schema.
     fn target(&self, reference: &str) -> Result<&'a Value, String> {
-        let fragment = reference.strip_prefix('#').filter(|fragment| fragment.is_empty() || fragment.starts_with('/'));
-        let Some(fragment) = fragment else {
-            return Err(format!(
-                "\"{}\" leads outside the schema; a reference is `#` or `#/…`, such as `#/$defs/name`",
-                cut(reference)
-            ));
-        };
-        unescaped(fragment)
+        unescaped(fragment(reference)?)
             .and_then(|pointer| self.root.pointer(&pointer))
             .ok_or_else(|| format!("there is nothing at \"{}\"", cut(reference)))
+    }
+}
+
+/// The JSON pointer of a reference within the same schema, percent-encoded.
+fn fragment(reference: &str) -> Result<&str, String> {
+    match reference.strip_prefix('#') {
+        Some(fragment) if fragment.is_empty() || fragment.starts_with('/') => Ok(fragment),
+        _ => Err(format!(
+            "\"{}\" leads outside the schema; a reference is `#` or `#/…`, such as `#/$defs/name`",
+            cut(reference)
+        )),
     }
 }
 
@@ -265,6 +269,10 @@ fn nothing_foreign(value: &Value, at: &str) -> Result<(), Problem> {
             // A property may have such a name, and then has a schema, which is no string.
             if value.is_string() && NOT_BELOW_THE_ROOT.contains(&key.as_str()) {
                 return Err(problem(&at, format_args!("`{key}` has no place below the root of the schema")));
+            }
+            // Also where nothing comes to, because the compiler fetches what any of them names.
+            if let (Some(reference), "$ref") = (value.as_str(), key.as_str()) {
+                fragment(reference).map_err(|what| problem(&at, what))?;
             }
             nothing_foreign(value, &at)
         }),
