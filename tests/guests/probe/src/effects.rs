@@ -17,8 +17,7 @@ pub struct Rounds {
     /// How often to go through all of it.
     #[serde(default = "one")]
     rounds: u32,
-    /// Whether to ask questions too: in each round a confirmation, then a text and a confirmation together, of which one
-    /// has to be answered.
+    /// Whether to ask questions too: in each round a confirmation, then a text and a confirmation together.
     #[serde(default)]
     ask: bool,
 }
@@ -58,7 +57,8 @@ pub fn hash_imports(task: &Task, input: Rounds) -> Result<Trace, ToolError> {
         two_timers(&mut seen);
         seen.add("order", iteration_order());
         seen.add("wall", SystemTime::now());
-        println!("round {round} done");
+        // What has been published binds what was given: a rerun that was given something else would publish another number.
+        println!("round {round} done: {}", seen.so_far());
     }
     Ok(seen.finish())
 }
@@ -70,15 +70,17 @@ fn ask(task: &Task, round: u32, seen: &mut Recorder) -> Result<(), ToolError> {
     );
     let name = task.open(Question::text(format!("What is round {round} called?")))?;
     let sure = task.open(Question::confirm(format!("Is round {round} of use?")))?;
-    seen.add(
-        "at once",
-        task.wait_any([name.id(), sure.id()], Some(Duration::ZERO))?,
-    );
-    seen.add("first", task.wait_any([name.id(), sure.id()], None)?);
+    let mut open = vec![name.id(), sure.id()];
+    let at_once = task.wait_any(open.iter().copied(), Some(Duration::ZERO))?;
+    seen.add("at once", at_once);
+    while !open.is_empty() {
+        let settled = task.wait_any(open.iter().copied(), None)?;
+        seen.add("settled", settled);
+        open.remove(settled.expect("a wait without a timeout ends with something settled"));
+    }
     seen.add("name", task.reply(&name)?);
     seen.add("sure", task.reply(&sure)?);
     task.withdraw(&name);
-    task.withdraw(&sure);
     Ok(())
 }
 

@@ -22,7 +22,8 @@ impl Recorder {
         self.values.push(format!("{what}={value:?}"));
     }
 
-    pub fn finish(self) -> Trace {
+    /// The number for what there is so far.
+    pub fn so_far(&self) -> String {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for byte in self
             .values
@@ -31,8 +32,12 @@ impl Recorder {
         {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
+        format!("{hash:016x}")
+    }
+
+    pub fn finish(self) -> Trace {
         Trace {
-            hash: format!("{hash:016x}"),
+            hash: self.so_far(),
             values: self.values,
         }
     }
