@@ -1,5 +1,6 @@
 //! The record to read and to file.
 
+use markdown_table::{Align, Table, escape};
 use serde_json::Value;
 
 use crate::record::{Record, Status, StepRecord};
@@ -15,52 +16,46 @@ pub fn record(record: &Record) -> String {
         record.started_at,
         record.finished_at
     );
-    text += "| # | Step | Outcome | By | When | Values | Note |\n|--:|--|--|--|--|--|--|\n";
+    let mut table = Table::new([
+        ("#", Align::Right),
+        ("Step", Align::Left),
+        ("Outcome", Align::Left),
+        ("By", Align::Left),
+        ("When", Align::Left),
+        ("Values", Align::Left),
+        ("Note", Align::Left),
+    ]);
     for (index, step) in record.steps.iter().enumerate() {
-        text += &row(index + 1, step);
+        table.row(cells(index + 1, step));
     }
+    text += &table.to_string();
     text
 }
 
-fn row(number: usize, step: &StepRecord) -> String {
+fn cells(number: usize, step: &StepRecord) -> [String; 7] {
     let values: Vec<String> = step
         .values
         .iter()
-        .map(|(name, value)| format!("{}: {}", escape(name), plain(value)))
+        .map(|(name, value)| format!("{name}: {}", plain(value)))
         .collect();
-    let text = |text: &Option<String>| text.as_deref().map(escape).unwrap_or_default();
-    let cells = [
+    [
         number.to_string(),
-        escape(&step.title),
+        step.title.clone(),
         step.outcome.word().to_owned(),
-        text(&step.by),
+        step.by.clone().unwrap_or_default(),
         step.at.clone().unwrap_or_default(),
         values.join("; "),
-        text(&step.note),
-    ];
-    format!("| {} |\n", cells.join(" | "))
+        step.note.clone().unwrap_or_default(),
+    ]
 }
 
 fn plain(value: &Value) -> String {
     match value {
-        Value::String(text) => escape(text),
+        Value::String(text) => text.clone(),
         Value::Bool(true) => "yes".into(),
         Value::Bool(false) => "no".into(),
         other => other.to_string(),
     }
-}
-
-/// A text as one cell of a table.
-fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        match letter {
-            '\n' | '\r' | '\t' => escaped.push(' '),
-            '|' | '\\' | '*' | '_' | '`' | '<' | '[' => escaped.extend(['\\', letter]),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]
@@ -93,10 +88,16 @@ mod tests {
         });
         assert_eq!(
             text,
-            "# Pump 7\n\n**Aborted**. Started 2026-11-29T13:00:00Z, ended 2026-11-29T14:00:00Z.\n\n\
-             | # | Step | Outcome | By | When | Values | Note |\n|--:|--|--|--|--|--|--|\n\
-             | 1 | Read the gauge | done | Ada | 2026-11-29T14:00:00Z | pressure: 3.2; leaks: no; pump: A\\|B | two lines |\n\
-             | 2 | Close the valve | not reached |  |  |  |  |\n"
+            "\
+# Pump 7
+
+**Aborted**. Started 2026-11-29T13:00:00Z, ended 2026-11-29T14:00:00Z.
+
+| # | Step            | Outcome     | By  | When                 | Values                               | Note      |
+|--:|-----------------|-------------|-----|----------------------|--------------------------------------|-----------|
+| 1 | Read the gauge  | done        | Ada | 2026-11-29T14:00:00Z | pressure: 3.2; leaks: no; pump: A\\|B | two lines |
+| 2 | Close the valve | not reached |     |                      |                                      |           |
+"
         );
     }
 }

@@ -77,7 +77,7 @@ pub fn detail(runbook: &str, step: &Step, missing: &[String]) -> String {
     if !required.is_empty() && missing.is_empty() {
         text += &format!("To be done it needs: {}.\n\n", required.join(", "));
     }
-    text += &format!("*{runbook}*");
+    text += &format!("Runbook: {}", markdown_table::escape(runbook));
     text
 }
 
@@ -207,7 +207,7 @@ mod tests {
     fn the_detail_says_what_is_needed() {
         assert_eq!(
             detail("Pump 7", &step(), &[]),
-            "It is behind the *pump*.\n\nTo be done it needs: Pressure in bar.\n\n*Pump 7*"
+            "It is behind the *pump*.\n\nTo be done it needs: Pressure in bar.\n\nRunbook: Pump 7"
         );
         let again = detail("Pump 7", &step(), &["Pressure in bar".into()]);
         assert!(

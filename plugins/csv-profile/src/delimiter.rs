@@ -1,8 +1,8 @@
 //! Which character is between two fields.
 
 use longhaul_sdk::ToolError;
+use markdown_table::{Align, Table};
 
-use crate::markdown::escape;
 use crate::table::records;
 
 const KNOWN: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -66,14 +66,13 @@ pub fn readings(csv: &str, candidates: &[u8]) -> String {
     let mut text = String::new();
     for &candidate in candidates {
         text += &format!("With the {}:\n\n", title(candidate));
-        for (index, record) in records(csv, candidate).take(3).enumerate() {
-            let fields: Vec<String> = record.iter().map(escape).collect();
-            text += &format!("| {} |\n", fields.join(" | "));
-            if index == 0 {
-                text += &format!("|{}\n", "--|".repeat(fields.len()));
-            }
+        let mut rows = records(csv, candidate);
+        let header = rows.next().unwrap_or_default();
+        let mut table = Table::new(header.iter().map(|name| (name, Align::Left)));
+        for row in rows.take(2) {
+            table.row(row.iter());
         }
-        text += "\n";
+        text += &format!("{table}\n");
     }
     text
 }
@@ -101,7 +100,7 @@ mod tests {
         assert_eq!(candidates(csv), [b',', b';']);
         let readings = readings(csv, &candidates(csv));
         assert!(
-            readings.contains("| a | b;c |\n|--|--|\n| 1 | 2;3 |"),
+            readings.contains("| a | b;c |\n|---|-----|\n| 1 | 2;3 |"),
             "{readings}"
         );
         assert!(readings.contains("| a,b | c |"), "{readings}");

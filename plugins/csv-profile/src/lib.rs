@@ -80,7 +80,7 @@ fn profile_csv(task: &Task, input: Input) -> Result<Output<Profile>, ToolError> 
         profiles.push(column.profile(decimal));
     }
     let profile = Profile::new(table.rows(), delimiter, profiles);
-    let markdown = markdown::table(&profile);
+    let markdown = markdown::profile(&profile);
     Ok(Output::new(profile).markdown(markdown))
 }
 
@@ -128,7 +128,7 @@ fn find_decimal(task: &Task, columns: &[Column]) -> Result<Option<Decimal>, Tool
     let question = Question::choose_from(format!("Which number is {example}?"), choices)
         .detail(format!(
             "It is in the column **{}**, and nothing in the file tells.",
-            markdown::escape(column)
+            markdown_table::escape(column)
         ))
         .default(usual.name().to_owned());
     match task.ask(question)? {

@@ -1,24 +1,34 @@
 //! The profile as a table to read.
 
+use markdown_table::{Align, Table};
+
 use crate::profile::{ColumnProfile, Profile, Value};
 
-pub fn table(profile: &Profile) -> String {
-    let mut text = format!(
-        "{} rows, {} columns\n\n",
+pub fn profile(profile: &Profile) -> String {
+    let mut table = Table::new([
+        ("Column", Align::Left),
+        ("Type", Align::Left),
+        ("Values", Align::Right),
+        ("Missing", Align::Right),
+        ("Distinct", Align::Right),
+        ("Min", Align::Right),
+        ("Median", Align::Right),
+        ("Mean", Align::Right),
+        ("Max", Align::Right),
+    ]);
+    for column in &profile.columns {
+        table.row(cells(column));
+    }
+    format!(
+        "{} rows, {} columns\n\n{table}",
         profile.rows,
         profile.columns.len()
-    );
-    text += "| Column | Type | Values | Missing | Distinct | Min | Median | Mean | Max |\n";
-    text += "|--|--|--:|--:|--:|--:|--:|--:|--:|\n";
-    for column in &profile.columns {
-        text += &row(column);
-    }
-    text
+    )
 }
 
-fn row(column: &ColumnProfile) -> String {
-    let cells = [
-        escape(&column.name),
+fn cells(column: &ColumnProfile) -> [String; 9] {
+    [
+        column.name.clone(),
         column.kind.name().to_owned(),
         column.count.to_string(),
         column.nulls.to_string(),
@@ -31,8 +41,7 @@ fn row(column: &ColumnProfile) -> String {
             .unwrap_or_default(),
         column.mean.map(rounded).unwrap_or_default(),
         column.max.as_ref().map(value).unwrap_or_default(),
-    ];
-    format!("| {} |\n", cells.join(" | "))
+    ]
 }
 
 fn value(value: &Value) -> String {
@@ -54,22 +63,9 @@ fn rounded(number: f64) -> String {
 fn shortened(text: &str) -> String {
     const LONG: usize = 24;
     match text.char_indices().nth(LONG) {
-        Some((at, _)) => format!("{}…", escape(&text[..at])),
-        None => escape(text),
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
     }
-}
-
-/// A text as one cell of a table.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        match letter {
-            '\n' | '\r' | '\t' => escaped.push(' '),
-            '|' | '\\' | '*' | '_' | '`' | '<' | '[' => escaped.extend(['\\', letter]),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]
@@ -92,12 +88,15 @@ mod tests {
             column("name", &["b", "a*", "c"]),
         ];
         assert_eq!(
-            table(&Profile::new(3, b',', columns)),
-            "3 rows, 2 columns\n\n\
-             | Column | Type | Values | Missing | Distinct | Min | Median | Mean | Max |\n\
-             |--|--|--:|--:|--:|--:|--:|--:|--:|\n\
-             | price\\|net | number | 2 | 1 | 2 | 1.5 | 1.875 | 1.875 | 2.25 |\n\
-             | name | text | 3 | 0 | 3 | a\\* |  |  | c |\n"
+            profile(&Profile::new(3, b',', columns)),
+            "\
+3 rows, 2 columns
+
+| Column     | Type   | Values | Missing | Distinct | Min | Median |  Mean |  Max |
+|------------|--------|-------:|--------:|---------:|----:|-------:|------:|-----:|
+| price\\|net | number |      2 |       1 |        2 | 1.5 |  1.875 | 1.875 | 2.25 |
+| name       | text   |      3 |       0 |        3 | a\\* |        |       |    c |
+"
         );
     }
 
