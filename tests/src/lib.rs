@@ -1,1 +1,4 @@
+//! What the end-to-end tests share. They use the real binary and real plugins, built by `cargo xtask test`.
 
+pub mod cli;
+pub mod embedded;

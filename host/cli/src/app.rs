@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use directories::ProjectDirs;
+use longhaul::testing::CrashPlan;
 use longhaul::{Host, TaskId};
 
 use crate::args::Global;
@@ -23,7 +24,8 @@ impl App {
 
     /// Opens the data directory, and takes nothing over: a command runs the task it was given, and no other.
     pub async fn open(&self) -> Result<Host, Problem> {
-        Ok(Host::builder().data_dir(self.data_dir()?).take_over(false).open().await?)
+        let host = Host::builder().data_dir(self.data_dir()?).take_over(false).crash(crash_plan()?);
+        Ok(host.open().await?)
     }
 
     fn data_dir(&self) -> Result<PathBuf, Problem> {
@@ -46,6 +48,14 @@ impl App {
             }
             _ => format!("longhaul {command} {id}"),
         }
+    }
+}
+
+/// Where the project's own tests let this process die, if they do.
+fn crash_plan() -> Result<CrashPlan, Problem> {
+    match std::env::var("LONGHAUL_CRASH_AT") {
+        Ok(plan) => plan.parse().map_err(|problem: String| Problem::new(format!("LONGHAUL_CRASH_AT: {problem}"))),
+        Err(_) => Ok(CrashPlan::default()),
     }
 }
 

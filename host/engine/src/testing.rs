@@ -2,6 +2,37 @@
 
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use crate::runner::Replayed;
+use crate::{Error, Host, TaskId};
+
+/// Runs the last segment of an ended task again from its journal, without effects.
+///
+/// # Errors
+///
+/// [`Error::UnknownTask`]; [`Error::Fault`] if the task can't be replayed.
+pub async fn replay(host: &Host, id: &TaskId) -> Result<Replayed, Error> {
+    host.replay(id).await
+}
+
+/// The median time that a new instance of an installed plugin takes, over `n` of them.
+///
+/// # Errors
+///
+/// [`Error::UnknownPlugin`]; [`Error::Fault`] if there is no instance.
+pub async fn instantiate(host: &Host, digest: &str, n: usize) -> Result<Duration, Error> {
+    host.measure_instances(digest, n).await
+}
+
+/// The median time that getting an installed plugin ready from its compiled code takes, over `n` times.
+///
+/// # Errors
+///
+/// [`Error::UnknownPlugin`], and those of compiling if there is no compiled code.
+pub async fn load(host: &Host, digest: &str, n: usize) -> Result<Duration, Error> {
+    host.measure_loads(digest, n).await
+}
 
 /// Where a process can be made to die, or an instance to be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +58,11 @@ impl CrashPlan {
     /// A plan for the `n`th passage of `point`, counted from 1.
     pub fn at_nth(point: CrashPoint, n: u64) -> Self {
         Self { point: Some(point), left: AtomicU64::new(n) }
+    }
+
+    /// Whether what was planned has happened.
+    pub fn is_over(&self) -> bool {
+        self.left.load(Ordering::Relaxed) as i64 <= 0
     }
 
     /// Passes a point, or dies there as by `kill -9`: nothing is flushed and no destructor runs.

@@ -30,7 +30,7 @@ pub struct HostBuilder {
     limits: Limits,
     warm: Duration,
     take_over: bool,
-    crash: CrashPlan,
+    crash: Arc<CrashPlan>,
 }
 
 impl Default for HostBuilder {
@@ -41,7 +41,7 @@ impl Default for HostBuilder {
             limits: Limits::default(),
             warm: WARM,
             take_over: true,
-            crash: CrashPlan::default(),
+            crash: Arc::default(),
         }
     }
 }
@@ -88,8 +88,8 @@ impl HostBuilder {
     /// Lets the process die at a planned place.
     #[doc(hidden)]
     #[must_use]
-    pub fn crash(mut self, plan: CrashPlan) -> Self {
-        self.crash = plan;
+    pub fn crash(mut self, plan: impl Into<Arc<CrashPlan>>) -> Self {
+        self.crash = plan.into();
         self
     }
 
@@ -109,8 +109,7 @@ impl HostBuilder {
             // Nobody listens once the host is gone.
             let _ = sender.send(batch);
         });
-        let crash = Arc::new(self.crash);
-        let (path, plan) = (database.clone(), crash.clone());
+        let (path, plan) = (database.clone(), self.crash.clone());
         let store = crate::runner::blocking(move || Ok(Store::open(&path, notify, plan)?)).await?;
         let now = self.clock.now();
         let me = store.write(move |tx| enrol(tx, now).map_err(Error::from)).await?;
@@ -124,7 +123,7 @@ impl HostBuilder {
             watchers,
             warm: self.warm,
             take_over: self.take_over,
-            crash,
+            crash: self.crash,
             limits: self.limits,
             notices,
         });

@@ -2,6 +2,7 @@
 
 mod builder;
 mod follow;
+mod measure;
 mod new_task;
 mod plugins;
 mod start;
@@ -168,15 +169,13 @@ impl Host {
     pub async fn cancel(&self, id: &TaskId) -> Result<TaskState, Error> {
         let (n, _) = self.number(id).await?;
         let now = self.runner().clock.now();
-        let stepped = self
-            .runner()
+        self.runner()
             .store
             .write(move |tx| {
                 let step = Step { event: Some(LifeEvent::CancelRequested), ..Step::default() };
                 step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))
             })
-            .await?;
-        Ok(stepped.found)
+            .await
     }
 
     /// Removes an ended task and its journal.
@@ -216,6 +215,12 @@ impl Host {
             Some(owner) if runner.owners.lives(owner) => Ok(false),
             owner => runner.claim(n, owner).await,
         }
+    }
+
+    /// See [`testing::replay`](crate::testing::replay).
+    pub(crate) async fn replay(&self, id: &TaskId) -> Result<crate::runner::Replayed, Error> {
+        let (n, _) = self.number(id).await?;
+        self.runner().replay(n).await
     }
 
     /// Stops the host: what runs is put down where its journal stands, and the next host goes on with it. Takes 10 s at

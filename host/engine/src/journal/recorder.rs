@@ -170,11 +170,6 @@ impl Recorder {
         self.replay.is_empty()
     }
 
-    /// How many effects the guest has asked for in this segment.
-    pub fn calls(&self) -> u64 {
-        self.call
-    }
-
     /// The guest's next call.
     pub fn next(&mut self, call: Call, arguments: &[u8]) -> Result<Turn, Diverged> {
         self.call += 1;

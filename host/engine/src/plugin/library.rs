@@ -80,8 +80,13 @@ impl Library {
 
     /// Forgets a plugin that was removed.
     pub fn forget(&self, digest: &str) {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
+        self.let_go(digest);
         let _ = std::fs::remove_file(self.compiled(digest));
+    }
+
+    /// Lets go of a plugin in memory; its compiled code stays.
+    pub fn let_go(&self, digest: &str) {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
     }
 
     /// Gets an installed plugin ready. Takes long if it must be compiled: not for an async thread. `component` reads
@@ -169,28 +174,8 @@ pub(crate) fn digest_of(bytes: &[u8]) -> String {
 
 /// Asks a component for its manifest: in an instance of its own, without a task, at a fixed time with a fixed seed.
 async fn describe(loaded: &Loaded, memory: u64) -> Result<String, PluginError> {
+    let mut instance = instance(loaded, memory).await?;
     let failed = |how: &str| PluginError::Describe(how.to_owned());
-    let recorder = Recorder::new(Vec::new()).map_err(|_| failed("the host is at fault"))?;
-    // Nobody listens: whatever it asks for is refused.
-    let (requests, _) = mpsc::unbounded_channel();
-    let (_never, crowded) = watch::channel(false);
-    let epoch = Timestamp::from_millis(0);
-    let run = Arc::new(Run::new(
-        recorder,
-        Arc::new(Inbox::default()),
-        Arc::new(SimulatedClock::at(epoch)),
-        epoch,
-        std::collections::BTreeMap::new(),
-        0,
-        Duration::ZERO,
-        crowded,
-        requests,
-        Arc::new(CrashPlan::default()),
-    ));
-    let wasi = sandbox::wasi_context(&run, &Seed::new([0; 32], 0));
-    let mut instance = Instance::new(loaded, run, wasi, DESCRIBE_FUEL, memory)
-        .await
-        .map_err(|(_, message)| failed(&message))?;
     let control = instance.control();
     let described = instance.describe();
     tokio::pin!(described);
@@ -207,4 +192,27 @@ async fn describe(loaded: &Loaded, memory: u64) -> Result<String, PluginError> {
         How::Broke(_, message) => PluginError::Describe(message),
         How::Returned(_) => failed("the host is at fault"),
     })
+}
+
+/// An instance without a task. Nobody listens to it, so whatever it asks for is refused.
+pub(crate) async fn instance(loaded: &Loaded, memory: u64) -> Result<Instance, PluginError> {
+    let recorder = Recorder::new(Vec::new()).map_err(|_| PluginError::Describe("the host is at fault".into()))?;
+    let (requests, _) = mpsc::unbounded_channel();
+    let (_, crowded) = watch::channel(false);
+    let epoch = Timestamp::from_millis(0);
+    let run = Arc::new(Run::new(
+        recorder,
+        Arc::new(Inbox::default()),
+        Arc::new(SimulatedClock::at(epoch)),
+        epoch,
+        std::collections::BTreeMap::new(),
+        0,
+        Duration::ZERO,
+        crowded,
+        requests,
+        Arc::new(CrashPlan::default()),
+    ));
+    let wasi = sandbox::wasi_context(&run, &Seed::new([0; 32], 0));
+    let instance = Instance::new(loaded, run, wasi, DESCRIBE_FUEL, memory).await;
+    instance.map_err(|(_, message)| PluginError::Describe(message))
 }

@@ -4,7 +4,7 @@ mod library;
 mod manifest;
 mod schema;
 
-pub(crate) use library::{Library, Ready, create_private_dir};
+pub(crate) use library::{Library, Ready, create_private_dir, instance};
 pub use manifest::{Hints, Manifest, Need, NeedKind, Pace, Tool};
 pub(crate) use schema::CompiledSchema;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Runner;
-use super::segment::Segment;
+use super::segment::{Purpose, Segment};
 use crate::clock::Timestamp;
 use crate::journal::Diverged;
 use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
@@ -81,7 +81,7 @@ impl Runner {
             None => Export::Execute,
         };
         let inbox = self.inbox(task).unwrap_or_default();
-        let mut segment = match Segment::begin(self, &row, &ready, inbox, &export).await? {
+        let mut segment = match Segment::begin(self, &row, &ready, inbox, Purpose::Run).await? {
             Ok(segment) => segment,
             Err((broke, message)) => return self.broke(&row, broke, message).await,
         };
@@ -202,7 +202,7 @@ impl Runner {
         for _ in 0..TRIES {
             let ready = self.ready(&row.digest).await?;
             // Nobody follows an ended task, so what this guest does is not recorded.
-            let Ok(mut segment) = Segment::begin(self, &row, &ready, Arc::default(), &export).await? else { continue };
+            let Ok(mut segment) = Segment::begin(self, &row, &ready, Arc::default(), Purpose::Cancel).await? else { continue };
             if let How::Returned(_) = segment.run(&export).await? {
                 break;
             }

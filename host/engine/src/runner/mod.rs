@@ -2,6 +2,7 @@
 
 mod drive;
 mod mail;
+mod replay;
 mod segment;
 mod timers;
 mod watch;
@@ -20,6 +21,7 @@ use crate::store::{Notice, Owners, RunRow, Store, plugin_row};
 use crate::testing::CrashPlan;
 use crate::{Error, Limits, PluginError};
 
+pub use replay::Replayed;
 pub(crate) use watch::Watchers;
 
 /// Everything that running tasks needs. Shared by the host's handles and its background work.

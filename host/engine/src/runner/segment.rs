@@ -14,8 +14,8 @@ use crate::clock::Timestamp;
 use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder};
 use crate::plugin::Ready;
 use crate::sandbox::{Export, GuestCall, How, Inbox, Instance, Request, Run, Seed, Stop, wasi_context};
-use crate::store::{self, RunRow, Step, Stepped};
-use crate::task::{Broke, Misfit};
+use crate::store::{self, RunRow, Step};
+use crate::task::{Broke, Misfit, TaskState};
 use crate::{Error, StoreError};
 
 /// How long what a guest did may wait to be written, while it goes on.
@@ -24,7 +24,18 @@ const FLUSH: Duration = Duration::from_millis(25);
 /// How often a guest that waits is looked at.
 const IDLE: Duration = Duration::from_millis(200);
 
-type Written = Pin<Box<dyn Future<Output = Result<Result<Stepped, Misfit>, StoreError>> + Send>>;
+type Written = Pin<Box<dyn Future<Output = Result<Result<TaskState, Misfit>, StoreError>> + Send>>;
+
+/// What a segment is run for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To get on with the task.
+    Run,
+    /// To see what it did, once more and without effects.
+    Replay,
+    /// To call `cancel-task` when the task has ended.
+    Cancel,
+}
 
 /// A segment that runs.
 pub(super) struct Segment<'a> {
@@ -38,7 +49,7 @@ pub(super) struct Segment<'a> {
     seed: Option<[u8; 32]>,
     /// Milliseconds of computing that are on disk.
     charged: u64,
-    /// Nothing of this run is written: `cancel-task` of an ended task.
+    /// Nothing of this run is written.
     silent: bool,
 }
 
@@ -49,16 +60,16 @@ impl<'a> Segment<'a> {
         row: &'a RunRow,
         ready: &Ready,
         inbox: Arc<Inbox>,
-        export: &Export,
+        purpose: Purpose,
     ) -> Result<Result<Self, (Broke, String)>, Error> {
-        let silent = matches!(export, Export::CancelTask(_));
+        let silent = purpose != Purpose::Run;
         let another = !silent && !row.begun && (row.attempt == 0 || row.failures > 0);
         let fresh = row.attempt == 0;
         let seed = match another || row.attempt_seq == 0 {
             true => rand_seed()?,
             false => runner.store.read(|sql| store::seed(sql, row.n, row.attempt_seq))?,
         };
-        let recorded = match fresh || another || silent {
+        let recorded = match fresh || another || purpose == Purpose::Cancel {
             true => Vec::new(),
             false => runner.store.read(|sql| store::of_segment(sql, row.n, row.segment_seq))?,
         };
@@ -189,7 +200,7 @@ fn write(
     runner: &Arc<Runner>,
     task: i64,
     step: Step,
-) -> impl Future<Output = Result<Result<Stepped, Misfit>, StoreError>> + Send + use<> {
+) -> impl Future<Output = Result<Result<TaskState, Misfit>, StoreError>> + Send + use<> {
     let now = runner.clock.now();
     runner.store.write(move |tx| step.take(tx, task, now, 0.0))
 }

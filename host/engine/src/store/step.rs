@@ -48,19 +48,6 @@ pub(crate) struct Step {
     pub run_ms: u64,
 }
 
-/// How the task stands after a step.
-#[derive(Debug, Clone)]
-pub(crate) struct Stepped {
-    /// Before the step.
-    pub found: TaskState,
-    pub life: Life,
-    pub effects: Vec<Effect>,
-    /// The entries that the current attempt and segment began with.
-    pub attempt_seq: u64,
-    pub segment_seq: u64,
-    pub segment: u32,
-}
-
 /// The columns that a step reads and writes.
 struct Columns {
     life: Life,
@@ -78,7 +65,7 @@ struct Columns {
 }
 
 impl Step {
-    /// Takes the step at `now`.
+    /// Takes the step at `now`, and gives the state that it found the task in.
     ///
     /// # Errors
     ///
@@ -90,7 +77,7 @@ impl Step {
         task: i64,
         now: Timestamp,
         jitter: f64,
-    ) -> Result<Result<Stepped, Misfit>, StoreError> {
+    ) -> Result<Result<TaskState, Misfit>, StoreError> {
         let mut columns = load(tx, task, self.lease)?;
         let found = columns.life.state;
         let given = Given { now, jitter, retry: &RetryPolicy::default() };
@@ -136,14 +123,7 @@ impl Step {
         }
         columns.last_seq = events::append(tx, task, columns.last_seq, &entries)?;
         columns.store(tx, task, now, self.run_ms)?;
-        Ok(Ok(Stepped {
-            found,
-            life: columns.life,
-            effects,
-            attempt_seq: columns.attempt_seq,
-            segment_seq: columns.segment_seq,
-            segment: columns.segment,
-        }))
+        Ok(Ok(found))
     }
 }
 

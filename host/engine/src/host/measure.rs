@@ -1,0 +1,37 @@
+//! For the benchmark: parts of a task's way, by themselves.
+
+use std::time::{Duration, Instant};
+
+use super::Host;
+use crate::{Error, plugin};
+
+impl Host {
+    pub(crate) async fn measure_instances(&self, digest: &str, n: usize) -> Result<Duration, Error> {
+        let ready = self.runner().ready(digest).await?;
+        let memory = self.runner().limits.memory;
+        let mut each = Vec::with_capacity(n);
+        for _ in 0..n {
+            let start = Instant::now();
+            let instance = plugin::instance(&ready.loaded, memory).await?;
+            each.push(start.elapsed());
+            drop(instance);
+        }
+        Ok(median(each))
+    }
+
+    pub(crate) async fn measure_loads(&self, digest: &str, n: usize) -> Result<Duration, Error> {
+        let mut each = Vec::with_capacity(n);
+        for _ in 0..n {
+            self.runner().library.let_go(digest);
+            let start = Instant::now();
+            self.runner().ready(digest).await?;
+            each.push(start.elapsed());
+        }
+        Ok(median(each))
+    }
+}
+
+fn median(mut each: Vec<Duration>) -> Duration {
+    each.sort_unstable();
+    each.get(each.len() / 2).copied().unwrap_or_default()
+}

@@ -1,0 +1,321 @@
+//! Running the `longhaul` binary as a person or a script would.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Longer than anything takes here, and shorter than a person waits for a test that hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The binary, on a data directory of its own.
+pub struct Cli {
+    dir: TempDir,
+}
+
+/// What a command that ended has left.
+#[derive(Debug)]
+pub struct Done {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Done {
+    /// The objects of `--json`. Anything else on standard output fails the test.
+    pub fn json(&self) -> Vec<Value> {
+        let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: `{line}`\n{self:?}"));
+        self.stdout.lines().map(parse).collect()
+    }
+
+    /// The task on the last line of `--json`.
+    pub fn task(&self) -> Value {
+        let last = self.json().pop().unwrap_or_else(|| panic!("no JSON: {self:?}"));
+        assert_eq!(last["type"], "task", "{self:?}");
+        last
+    }
+
+    /// Fails the test unless the exit code is this.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Fails the test unless standard error says this.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "`{text}` is not in: {}", self.stderr);
+        self
+    }
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Self {
+        Self {
+            // As a shell has it, when a signal ended the process.
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Default for Cli {
+    fn default() -> Self {
+        Self { dir: tempfile::tempdir().expect("a temporary directory") }
+    }
+}
+
+impl Cli {
+    /// A new, empty data directory.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// A file beside the data.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, content).expect("a file is written");
+        path
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command.arg("--data").arg(self.data()).args(args);
+        // Nothing of the developer's own settings.
+        for name in ["LONGHAUL_DATA", "RUST_LOG", "NO_COLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end, without a terminal.
+    pub fn run(&self, args: &[&str]) -> Done {
+        self.command(args).output().expect("longhaul starts").into()
+    }
+
+    /// Runs a command that reads `input` from standard input.
+    pub fn run_with(&self, input: &str, args: &[&str]) -> Done {
+        let mut command = self.command(args);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("longhaul starts");
+        // It may end without reading.
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        child.wait_with_output().expect("longhaul ends").into()
+    }
+
+    /// Starts a command with `--json`, to be followed while it runs.
+    pub fn start(&self, args: &[&str]) -> Running {
+        let mut command = self.command(args);
+        let mut child =
+            command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("longhaul starts");
+        let lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        Running { child, lines }
+    }
+
+    /// The only task there is.
+    pub fn only_task(&self) -> Value {
+        let mut tasks = self.run(&["tasks", "ls", "--json"]).exits(0).json();
+        assert_eq!(tasks.len(), 1, "{tasks:?}");
+        tasks.remove(0)
+    }
+
+    /// The id of the only task there is.
+    pub fn only_id(&self) -> String {
+        self.only_task()["id"].as_str().expect("an id").to_owned()
+    }
+}
+
+/// A command that runs, and prints JSON.
+pub struct Running {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// Reads until an event of this kind. Fails the test when the command ends before.
+    pub fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let mut line = String::new();
+            let read = self.lines.read_line(&mut line).expect("a line");
+            assert!(read > 0, "it ended before `{kind}`");
+            let line: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: `{line}`"));
+            if line["kind"] == kind {
+                return line;
+            }
+        }
+    }
+
+    /// Sends it a signal, named as `kill` knows it.
+    pub fn signal(&self, name: &str) {
+        signal(&self.child, name);
+    }
+
+    /// Waits for the end; what was not read yet is in the output.
+    pub fn end(mut self) -> Done {
+        let mut stdout = String::new();
+        self.lines.read_to_string(&mut stdout).expect("text");
+        let mut stderr = String::new();
+        self.child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
+        let status = self.child.wait().expect("it ends");
+        Done { code: status.code().unwrap_or(-1), stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A test that failed leaves nothing behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status().expect("kill runs");
+    assert!(sent.success());
+}
+
+/// Repeats until there is a result. Fails the test when it takes too long.
+pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("it took too long until {what}");
+}
+
+fn binary() -> PathBuf {
+    // Relative to the workspace, as cargo's configuration gives it.
+    workspace().join(std::env::var_os("LONGHAUL_BIN").expect("LONGHAUL_BIN: run `cargo xtask test`"))
+}
+
+/// A built plugin.
+pub fn component(name: &str) -> String {
+    let folder = std::env::var_os("LONGHAUL_COMPONENTS").expect("LONGHAUL_COMPONENTS: run `cargo xtask test`");
+    let path = workspace().join(folder).join(format!("{name}.wasm"));
+    assert!(path.is_file(), "{} is not built: run `cargo xtask build`", path.display());
+    path.display().to_string()
+}
+
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are in the workspace")
+}
+
+#[cfg(unix)]
+pub use terminal::AtTerminal;
+
+#[cfg(unix)]
+mod terminal {
+    //! A person at a terminal.
+
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+    use std::process::{Child, Stdio};
+    use std::sync::{Arc, Mutex};
+
+    use rustix::fs::{Mode, OFlags};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
+
+    use super::{Cli, eventually, signal};
+
+    /// A command whose standard input, output and error are a terminal.
+    pub struct AtTerminal {
+        child: Child,
+        keyboard: File,
+        screen: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Cli {
+        /// Starts a command at a terminal of that many columns.
+        pub fn at_terminal(&self, columns: u16, args: &[&str]) -> AtTerminal {
+            let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+            grantpt(&keyboard).and_then(|()| unlockpt(&keyboard)).expect("a terminal");
+            let name = ptsname(&keyboard, Vec::new()).expect("a terminal");
+            let open = || rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty());
+            let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+            tcsetwinsize(&keyboard, size).expect("a size");
+
+            let [stdin, stdout, stderr] = [open(), open(), open()].map(|end| Stdio::from(end.expect("a terminal")));
+            let mut command = self.command(args);
+            command.env("TERM", "xterm").stdin(stdin).stdout(stdout).stderr(stderr);
+            let child = command.spawn().expect("longhaul starts");
+            // The command holds the other end, and must be the last to.
+            drop(command);
+
+            let keyboard = File::from(keyboard);
+            let mut output = keyboard.try_clone().expect("a file");
+            let screen = Arc::new(Mutex::new(Vec::new()));
+            let shown = screen.clone();
+            // Ends with an error when the command has closed its end.
+            std::thread::spawn(move || {
+                let mut bytes = [0; 4096];
+                while let Ok(n @ 1..) = output.read(&mut bytes) {
+                    shown.lock().expect("the screen").extend_from_slice(&bytes[..n]);
+                }
+            });
+            AtTerminal { child, keyboard, screen }
+        }
+    }
+
+    impl AtTerminal {
+        /// All that was written to the terminal.
+        pub fn output(&self) -> String {
+            String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned()
+        }
+
+        /// Waits until this is shown.
+        pub fn shows(&self, text: &str) {
+            eventually(&format!("`{text}` is shown; there is: {:?}", self.output()), || {
+                self.output().contains(text).then_some(())
+            });
+        }
+
+        /// Types.
+        pub fn types(&mut self, keys: &str) {
+            self.keyboard.write_all(keys.as_bytes()).expect("keys are taken");
+        }
+
+        pub fn signal(&self, name: &str) {
+            signal(&self.child, name);
+        }
+
+        /// Whether the terminal is as a shell leaves it: lines, and an echo.
+        pub fn is_restored(&self) -> bool {
+            use rustix::termios::LocalModes;
+            tcgetattr(&self.keyboard).expect("a terminal").local_modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+        }
+
+        /// Waits for the end, and gives the exit code and all that was written.
+        pub fn end(mut self) -> (i32, String) {
+            let status = eventually("it ends", || self.child.try_wait().expect("it can be waited for"));
+            assert!(self.is_restored(), "the terminal is left in raw mode");
+            // What was written last may still be on its way.
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            (status.code().unwrap_or(-1), self.output())
+        }
+    }
+
+    impl Drop for AtTerminal {
+        fn drop(&mut self) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}

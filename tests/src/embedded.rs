@@ -1,0 +1,55 @@
+//! Driving a host inside the test, with built plugins.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use longhaul::{Event, EventKind, Host, Reply, TaskId};
+use serde_json::{Value, json};
+
+/// A built component.
+pub fn component(name: &str) -> Vec<u8> {
+    static DIR: OnceLock<PathBuf> = OnceLock::new();
+    let dir = DIR.get_or_init(|| match std::env::var_os("LONGHAUL_COMPONENTS") {
+        Some(dir) => dir.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests/components"),
+    });
+    let path = dir.join(name).with_extension("wasm");
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask test`", path.display()))
+}
+
+/// Answers each question of a task as it comes, by its schema, until the task has ended.
+pub async fn answer_all(host: &Host, task: &TaskId) {
+    use futures_util::TryStreamExt as _;
+    let mut events = std::pin::pin!(host.events(task, 0));
+    while let Some(event) = events.try_next().await.expect("the events go on") {
+        if let EventKind::Question(question) = event.kind {
+            let value = fitting(&question.answer);
+            let reply = Reply::Answered { value, by: Some("the test".into()) };
+            // An earlier host may have been told, or the tool may have withdrawn it.
+            let _ = host.answer(task, question.question, reply).await;
+        }
+    }
+}
+
+/// An answer that fits a schema.
+pub fn fitting(schema: &Value) -> Value {
+    match schema["type"].as_str() {
+        Some("boolean") => json!(true),
+        Some("string") => json!("an answer"),
+        other => panic!("the tests know no answer to {other:?}"),
+    }
+}
+
+/// All public events of a task that there are.
+pub async fn journal(host: &Host, task: &TaskId) -> Vec<Event> {
+    host.journal(task, 0, usize::MAX).await.expect("the task is there")
+}
+
+/// The number that the probe gives for its first `upto` values: FNV-1a over each value and a zero byte.
+pub fn probe_hash(values: &[String]) -> String {
+    let bytes = values.iter().flat_map(|value| value.bytes().chain([0]));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
