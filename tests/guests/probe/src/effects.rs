@@ -34,19 +34,14 @@ pub fn hash_imports(task: &Task, input: Rounds) -> Result<Trace, ToolError> {
         seen.add("wall", SystemTime::now());
         seen.add("order", iteration_order());
         let start = Instant::now();
-        task.progress(format!("round {round}"))
-            .done(round)
-            .of(input.rounds);
+        task.progress(format!("round {round}")).done(round).of(input.rounds);
         println!("round {round} on stdout");
         thread::sleep(Duration::from_millis(3));
         seen.add("slept", start.elapsed());
         seen.add("random", random_bytes());
         seen.add("setting", task.setting("greeting"));
         eprintln!("round {round} on stderr");
-        seen.add(
-            "insecure",
-            wasip2::random::insecure::get_insecure_random_u64(),
-        );
+        seen.add("insecure", wasip2::random::insecure::get_insecure_random_u64());
         seen.add("cancelled", task.is_cancelled());
         if input.ask {
             ask(task, round, &mut seen)?;
@@ -64,10 +59,7 @@ pub fn hash_imports(task: &Task, input: Rounds) -> Result<Trace, ToolError> {
 }
 
 fn ask(task: &Task, round: u32, seen: &mut Recorder) -> Result<(), ToolError> {
-    seen.add(
-        "confirmed",
-        task.ask(Question::confirm(format!("Go on with round {round}?")))?,
-    );
+    seen.add("confirmed", task.ask(Question::confirm(format!("Go on with round {round}?")))?);
     let name = task.open(Question::text(format!("What is round {round} called?")))?;
     let sure = task.open(Question::confirm(format!("Is round {round} of use?")))?;
     let mut open = vec![name.id(), sure.id()];
@@ -86,11 +78,7 @@ fn ask(task: &Task, round: u32, seen: &mut Recorder) -> Result<(), ToolError> {
 
 /// The order in which a map is iterated depends on the seed that the host gives.
 fn iteration_order() -> Vec<u32> {
-    (0..8)
-        .map(|key| (key, ()))
-        .collect::<HashMap<u32, ()>>()
-        .into_keys()
-        .collect()
+    (0..8).map(|key| (key, ())).collect::<HashMap<u32, ()>>().into_keys().collect()
 }
 
 fn random_bytes() -> [u8; 8] {
@@ -126,9 +114,7 @@ pub fn steps(task: &Task, input: Steps) -> Result<Trace, ToolError> {
     let mut seen = Recorder::default();
     for step in 1..=input.steps {
         seen.add("wall", SystemTime::now());
-        task.progress(format!("step {step}"))
-            .done(step)
-            .of(input.steps);
+        task.progress(format!("step {step}")).done(step).of(input.steps);
         if input.ask_every > 0 && step % input.ask_every == 0 {
             let question = Question::confirm(format!("Go on after step {step}?")).default(true);
             seen.add("answer", task.ask(question)?);
@@ -147,24 +133,17 @@ pub struct Nothing {}
 #[longhaul_sdk::tool]
 pub fn outside(_task: &Task, _input: Nothing) -> Result<Trace, ToolError> {
     let mut seen = Recorder::default();
-    let mut add =
-        |what: &str, reached: bool| seen.add(what, if reached { "reached" } else { "denied" });
+    let mut add = |what: &str, reached: bool| seen.add(what, if reached { "reached" } else { "denied" });
     add("read /etc/passwd", std::fs::read("/etc/passwd").is_ok());
     add("list /", std::fs::read_dir("/").is_ok());
     add("write a file", std::fs::write("left-behind", "x").is_ok());
     add("connect", TcpStream::connect("127.0.0.1:80").is_ok());
     add("listen", std::net::TcpListener::bind("127.0.0.1:0").is_ok());
     add("send", std::net::UdpSocket::bind("127.0.0.1:0").is_ok());
-    add(
-        "look up a name",
-        ("localhost", 80).to_socket_addrs().is_ok(),
-    );
+    add("look up a name", ("localhost", 80).to_socket_addrs().is_ok());
     add("environment", std::env::vars().next().is_some());
     add("arguments", std::env::args().next().is_some());
     let mut text = String::new();
-    add(
-        "stdin",
-        std::io::stdin().read_to_string(&mut text).is_ok() && !text.is_empty(),
-    );
+    add("stdin", std::io::stdin().read_to_string(&mut text).is_ok() && !text.is_empty());
     Ok(seen.finish())
 }

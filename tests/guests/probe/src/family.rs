@@ -45,11 +45,7 @@ pub fn children(task: &Task, input: Children) -> Result<Vec<Ended>, ToolError> {
             Some(Err(error)) => (None, Some(format!("{:?}: {error}", error.kind()))),
             None => return Err(ToolError::failed("a child that ended has no result")),
         };
-        ended.push(Ended {
-            index,
-            output,
-            error,
-        });
+        ended.push(Ended { index, output, error });
         if input.first_only {
             running.iter().for_each(|(_, child)| task.withdraw(child));
         }

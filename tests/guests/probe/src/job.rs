@@ -48,13 +48,7 @@ impl Job for ExternalJob {
     fn start(task: &Task, input: Input) -> Result<Execution<Ticket, Checked>, ToolError> {
         task.progress("submitted").done(0).of(input.checks);
         println!("submitted with the key {}", task.idempotency_key());
-        step(
-            &input,
-            Ticket {
-                checked: 0,
-                clocks: vec![now()],
-            },
-        )
+        step(&input, Ticket { checked: 0, clocks: vec![now()] })
     }
 
     fn check(task: &Task, mut ticket: Ticket) -> Result<Execution<Ticket, Checked>, ToolError> {
@@ -65,9 +59,7 @@ impl Job for ExternalJob {
         if !input.stuck {
             ticket.checked += 1;
             ticket.clocks.push(now());
-            task.progress("checked")
-                .done(ticket.checked)
-                .of(input.checks);
+            task.progress("checked").done(ticket.checked).of(input.checks);
         }
         step(&input, ticket)
     }
@@ -83,10 +75,7 @@ impl Job for ExternalJob {
 
 fn step(input: &Input, ticket: Ticket) -> Result<Execution<Ticket, Checked>, ToolError> {
     if ticket.checked >= input.checks {
-        return Ok(Execution::Done(Checked {
-            checked: ticket.checked,
-            clocks: ticket.clocks,
-        }));
+        return Ok(Execution::Done(Checked { checked: ticket.checked, clocks: ticket.clocks }));
     }
     let pending = Execution::pending(ticket);
     Ok(match input.after_ms {
@@ -96,7 +85,5 @@ fn step(input: &Input, ticket: Ticket) -> Result<Execution<Ticket, Checked>, Too
 }
 
 fn now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis() as u64)
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }

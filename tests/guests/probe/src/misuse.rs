@@ -39,11 +39,7 @@ pub fn spin(task: &Task, input: Spin) -> Result<u64, ToolError> {
     let mut round = 0_u64;
     while input.rounds == 0 || round < input.rounds {
         round = round.wrapping_add(1);
-        state = std::hint::black_box(
-            state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(round),
-        );
+        state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round));
         if input.progress_every > 0 && round.is_multiple_of(input.progress_every) {
             task.progress("spinning").done(round);
         }

@@ -36,10 +36,7 @@ pub struct Failure {
 /// Fails as it is told.
 #[longhaul_sdk::tool]
 pub fn fail(task: &Task, input: Failure) -> Result<u32, ToolError> {
-    if input
-        .attempts
-        .is_some_and(|attempts| task.attempt() > attempts)
-    {
+    if input.attempts.is_some_and(|attempts| task.attempt() > attempts) {
         return Ok(task.attempt());
     }
     let mut error = match input.kind {
@@ -91,11 +88,7 @@ pub fn who_am_i(task: &Task, input: Names) -> Result<Identity, ToolError> {
         locale: context.locale,
         time_zone: context.time_zone,
         caller: context.caller,
-        settings: input
-            .settings
-            .iter()
-            .map(|name| task.setting(name))
-            .collect(),
+        settings: input.settings.iter().map(|name| task.setting(name)).collect(),
     })
 }
 

@@ -25,20 +25,22 @@ impl Recorder {
     /// The number for what there is so far.
     pub fn so_far(&self) -> String {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for byte in self
-            .values
-            .iter()
-            .flat_map(|value| value.bytes().chain([0]))
-        {
+        for byte in self.values.iter().flat_map(|value| value.bytes().chain([0])) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        format!("{hash:016x}")
+    }
+
+    /// The hash of what was added so far.
+    pub fn hash(&self) -> String {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in self.values.iter().flat_map(|value| value.bytes().chain([0])) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
         format!("{hash:016x}")
     }
 
     pub fn finish(self) -> Trace {
-        Trace {
-            hash: self.so_far(),
-            values: self.values,
-        }
+        Trace { hash: self.hash(), values: self.values }
     }
 }

@@ -31,21 +31,11 @@ pub struct Replied {
 impl From<Reply<Value>> for Replied {
     fn from(reply: Reply<Value>) -> Self {
         match reply {
-            Reply::Answered(answer) => Self {
-                reply: "answered",
-                value: Some(answer.value),
-                by: answer.by,
-                reason: None,
-            },
-            Reply::Declined(reason) => Self {
-                reply: "declined",
-                reason,
-                ..Self::default()
-            },
-            Reply::TimedOut => Self {
-                reply: "timed-out",
-                ..Self::default()
-            },
+            Reply::Answered(answer) => {
+                Self { reply: "answered", value: Some(answer.value), by: answer.by, reason: None }
+            }
+            Reply::Declined(reason) => Self { reply: "declined", reason, ..Self::default() },
+            Reply::TimedOut => Self { reply: "timed-out", ..Self::default() },
         }
     }
 }
@@ -63,12 +53,7 @@ pub fn ask(_task: &Task, input: Asked) -> Result<Replied, ToolError> {
     match raw::ask_human(&question) {
         Ok(types::Reply::Answered(answer)) => {
             let value = serde_json::from_str(&answer.value).map_err(ToolError::failed)?;
-            Ok(Replied {
-                reply: "answered",
-                value: Some(value),
-                by: answer.by,
-                reason: None,
-            })
+            Ok(Replied { reply: "answered", value: Some(value), by: answer.by, reason: None })
         }
         Ok(types::Reply::Declined(reason)) => Ok(Reply::Declined(reason).into()),
         Ok(types::Reply::TimedOut) => Ok(Reply::TimedOut.into()),
@@ -92,10 +77,7 @@ pub struct Many {
 pub fn ask_many(task: &Task, input: Many) -> Result<Vec<(u32, Replied)>, ToolError> {
     let mut open = Vec::new();
     for number in 0..input.n {
-        let question = Question::with_schema(
-            format!("Question {number}?"),
-            serde_json::json!({ "type": "string" }),
-        );
+        let question = Question::with_schema(format!("Question {number}?"), serde_json::json!({ "type": "string" }));
         open.push((number, task.open(question)?));
     }
     let mut replies = Vec::new();
@@ -105,9 +87,7 @@ pub fn ask_many(task: &Task, input: Many) -> Result<Vec<(u32, Replied)>, ToolErr
             break;
         };
         let (number, handle) = open.remove(at);
-        let reply = task
-            .reply(&handle)?
-            .ok_or_else(|| ToolError::failed("a settled question has no reply"))?;
+        let reply = task.reply(&handle)?.ok_or_else(|| ToolError::failed("a settled question has no reply"))?;
         replies.push((number, reply.into()));
     }
     open.iter().for_each(|(_, handle)| task.withdraw(handle));
