@@ -17,8 +17,9 @@ longhaul_sdk::plugin! {
     tools: [run_checklist],
 }
 
-/// Takes people through a runbook: each step is put to a person, who does it, skips it or aborts the whole, and fills in
-/// the values that the step asks for. Returns the signed-off record: who, when, outcome, note and values of each step. It may take days.
+/// Takes people through a runbook: each step is put to a person, who does it, skips it or aborts the whole, and fills
+/// in the values that the step asks for. Returns the signed-off record: who, when, outcome, note and values of each
+/// step. It may take days.
 #[longhaul_sdk::tool(title = "Run a checklist", destructive = false, idempotent = false, pace = long)]
 fn run_checklist(task: &Task, runbook: Runbook) -> Result<Output<Record>, ToolError> {
     runbook.check()?;
@@ -32,13 +33,9 @@ fn run_checklist(task: &Task, runbook: Runbook) -> Result<Output<Record>, ToolEr
             continue;
         }
         if let Some(seconds) = step.wait_seconds.filter(|&seconds| seconds > 0) {
-            task.progress(format!(
-                "waiting {seconds} s before step {} of {total}: {}",
-                index + 1,
-                step.title
-            ))
-            .done(index)
-            .of(total);
+            task.progress(format!("waiting {seconds} s before step {} of {total}: {}", index + 1, step.title))
+                .done(index)
+                .of(total);
             task.sleep(Duration::from_secs(seconds))?;
         }
         let record = sign_off(task, &runbook, index, step)?;
@@ -48,11 +45,7 @@ fn run_checklist(task: &Task, runbook: Runbook) -> Result<Output<Record>, ToolEr
     }
     let record = Record {
         title: runbook.title,
-        status: if aborted {
-            Status::Aborted
-        } else {
-            Status::Completed
-        },
+        status: if aborted { Status::Aborted } else { Status::Completed },
         started_at: started,
         finished_at: now(),
         steps,
@@ -62,29 +55,15 @@ fn run_checklist(task: &Task, runbook: Runbook) -> Result<Output<Record>, ToolEr
 }
 
 /// Puts a step to a person until it is settled: again only if a step is called done and a required value is missing.
-fn sign_off(
-    task: &Task,
-    runbook: &Runbook,
-    index: usize,
-    step: &Step,
-) -> Result<StepRecord, ToolError> {
-    let prompt = format!(
-        "Step {} of {}: {}",
-        index + 1,
-        runbook.steps.len(),
-        step.title
-    );
+fn sign_off(task: &Task, runbook: &Runbook, index: usize, step: &Step) -> Result<StepRecord, ToolError> {
+    let prompt = format!("Step {} of {}: {}", index + 1, runbook.steps.len(), step.title);
     let mut missing = Vec::new();
     loop {
         let detail = step::detail(&runbook.title, step, &missing);
         let question = Question::with_schema(&prompt, step::schema(step)).detail(detail);
         match task.ask(question)? {
             Reply::Answered(answer) => match step::read(step, answer.value) {
-                SignOff::Settled {
-                    outcome,
-                    note,
-                    values,
-                } => {
+                SignOff::Settled { outcome, note, values } => {
                     return Ok(StepRecord {
                         title: step.title.clone(),
                         outcome,
@@ -126,9 +105,6 @@ mod tests {
         let manifest = crate::Plugin::manifest();
         assert_eq!(manifest.name, "checklist");
         assert_eq!(manifest.tools[0].name, "run_checklist");
-        assert_eq!(
-            manifest.tools[0].input_schema["required"],
-            serde_json::json!(["title", "steps"])
-        );
+        assert_eq!(manifest.tools[0].input_schema["required"], serde_json::json!(["title", "steps"]));
     }
 }

@@ -33,11 +33,7 @@ pub fn record(record: &Record) -> String {
 }
 
 fn cells(number: usize, step: &StepRecord) -> [String; 7] {
-    let values: Vec<String> = step
-        .values
-        .iter()
-        .map(|(name, value)| format!("{name}: {}", plain(value)))
-        .collect();
+    let values: Vec<String> = step.values.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect();
     [
         number.to_string(),
         step.title.clone(),
@@ -67,10 +63,7 @@ mod tests {
 
     #[test]
     fn a_record_reads_as_a_table() {
-        let Value::Object(values) = json!({ "pressure": 3.2, "leaks": false, "pump": "A|B" })
-        else {
-            unreachable!()
-        };
+        let Value::Object(values) = json!({ "pressure": 3.2, "leaks": false, "pump": "A|B" }) else { unreachable!() };
         let done = StepRecord {
             title: "Read the gauge".into(),
             outcome: Outcome::Done,

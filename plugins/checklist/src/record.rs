@@ -73,11 +73,7 @@ impl StepRecord {
 
     /// For progress: `Close the valve: done by Ada`.
     pub fn sentence(&self) -> String {
-        let by = self
-            .by
-            .as_ref()
-            .map(|name| format!(" by {name}"))
-            .unwrap_or_default();
+        let by = self.by.as_ref().map(|name| format!(" by {name}")).unwrap_or_default();
         format!("{}: {}{by}", self.title, self.outcome.word())
     }
 }

@@ -73,15 +73,12 @@ impl Runbook {
         let problem = if self.steps.is_empty() {
             Some("a runbook has at least one step".into())
         } else if self.steps.len() > MOST_STEPS {
-            Some(format!(
-                "a runbook has at most {MOST_STEPS} steps, this one has {}",
-                self.steps.len()
-            ))
+            Some(format!("a runbook has at most {MOST_STEPS} steps, this one has {}", self.steps.len()))
         } else {
-            self.steps.iter().enumerate().find_map(|(at, step)| {
-                step.problem()
-                    .map(|problem| format!("steps[{at}]{problem}"))
-            })
+            self.steps
+                .iter()
+                .enumerate()
+                .find_map(|(at, step)| step.problem().map(|problem| format!("steps[{at}]{problem}")))
         };
         match problem {
             Some(problem) => Err(ToolError::invalid_input(problem)),
@@ -95,9 +92,7 @@ impl Step {
         let mut names = BTreeSet::new();
         self.fields.iter().enumerate().find_map(|(at, field)| {
             let problem = match field.problem() {
-                None if !names.insert(&field.name) => {
-                    Some(format!("another field is called `{}` too", field.name))
-                }
+                None if !names.insert(&field.name) => Some(format!("another field is called `{}` too", field.name)),
                 problem => problem,
             };
             problem.map(|problem| format!(".fields[{at}]: {problem}"))
@@ -113,29 +108,18 @@ impl Field {
 
     fn problem(&self) -> Option<String> {
         let is_plain = |name: &str| {
-            !name.is_empty()
-                && name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
         };
         if !is_plain(&self.name) {
-            return Some(format!(
-                "a name has letters, digits, `_` and `-`, unlike {:?}",
-                self.name
-            ));
+            return Some(format!("a name has letters, digits, `_` and `-`, unlike {:?}", self.name));
         }
         if RESERVED.contains(&self.name.as_str()) {
-            return Some(format!(
-                "every step has `{}` already: choose another name",
-                self.name
-            ));
+            return Some(format!("every step has `{}` already: choose another name", self.name));
         }
         let different: BTreeSet<&String> = self.choices.iter().collect();
         match (self.kind, self.choices.len()) {
             (Kind::Choice, 0) => Some("a choice needs `choices`".into()),
-            (Kind::Choice, count) if different.len() < count => {
-                Some("two of the `choices` are the same".into())
-            }
+            (Kind::Choice, count) if different.len() < count => Some("two of the `choices` are the same".into()),
             (Kind::Choice, _) | (_, 0) => None,
             _ => Some("only the type `choice` has `choices`".into()),
         }
@@ -149,11 +133,7 @@ mod tests {
     use super::*;
 
     fn problem(runbook: Value) -> String {
-        serde_json::from_value::<Runbook>(runbook)
-            .unwrap()
-            .check()
-            .unwrap_err()
-            .to_string()
+        serde_json::from_value::<Runbook>(runbook).unwrap().check().unwrap_err().to_string()
     }
 
     fn with_field(field: Value) -> Value {
@@ -162,10 +142,7 @@ mod tests {
 
     #[test]
     fn a_runbook_that_cannot_be_run_is_refused_with_the_place() {
-        assert_eq!(
-            problem(json!({ "title": "t", "steps": [] })),
-            "a runbook has at least one step"
-        );
+        assert_eq!(problem(json!({ "title": "t", "steps": [] })), "a runbook has at least one step");
         let many = vec![json!({ "title": "a" }); 101];
         assert_eq!(
             problem(json!({ "title": "t", "steps": many })),
@@ -176,28 +153,16 @@ mod tests {
             "steps[1].fields[0]: every step has `note` already: choose another name"
         );
         assert!(problem(with_field(json!({ "name": "a b", "type": "text" }))).contains("letters"));
+        assert!(problem(with_field(json!({ "name": "a", "type": "choice" }))).contains("needs `choices`"));
         assert!(
-            problem(with_field(json!({ "name": "a", "type": "choice" })))
-                .contains("needs `choices`")
+            problem(with_field(json!({ "name": "a", "type": "choice", "choices": ["x", "x"] }))).contains("the same")
         );
         assert!(
-            problem(with_field(
-                json!({ "name": "a", "type": "choice", "choices": ["x", "x"] })
-            ))
-            .contains("the same")
-        );
-        assert!(
-            problem(with_field(
-                json!({ "name": "a", "type": "text", "choices": ["x"] })
-            ))
-            .contains("only the type")
+            problem(with_field(json!({ "name": "a", "type": "text", "choices": ["x"] }))).contains("only the type")
         );
         let twice = json!([{ "name": "a", "type": "text" }, { "name": "a", "type": "number" }]);
         let runbook = json!({ "title": "t", "steps": [{ "title": "a", "fields": twice }] });
-        assert_eq!(
-            problem(runbook),
-            "steps[0].fields[1]: another field is called `a` too"
-        );
+        assert_eq!(problem(runbook), "steps[0].fields[1]: another field is called `a` too");
     }
 
     #[test]

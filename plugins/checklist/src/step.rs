@@ -59,21 +59,13 @@ fn field_schema(field: &Field) -> Value {
 pub fn detail(runbook: &str, step: &Step, missing: &[String]) -> String {
     let mut text = String::new();
     if !missing.is_empty() {
-        text += &format!(
-            "**To be done, this step still needs: {}.**\n\n",
-            missing.join(", ")
-        );
+        text += &format!("**To be done, this step still needs: {}.**\n\n", missing.join(", "));
     }
     if let Some(detail) = &step.detail {
         text += detail;
         text += "\n\n";
     }
-    let required: Vec<&str> = step
-        .fields
-        .iter()
-        .filter(|field| field.required)
-        .map(Field::label)
-        .collect();
+    let required: Vec<&str> = step.fields.iter().filter(|field| field.required).map(Field::label).collect();
     if !required.is_empty() && missing.is_empty() {
         text += &format!("To be done it needs: {}.\n\n", required.join(", "));
     }
@@ -92,21 +84,12 @@ pub fn read(step: &Step, answer: Value) -> SignOff {
         Some("abort") => Outcome::Aborted,
         _ => return SignOff::Missing(vec!["outcome".into()]),
     };
-    let note = answer
-        .get("note")
-        .and_then(Value::as_str)
-        .map(str::trim)
-        .filter(|note| !note.is_empty())
-        .map(str::to_owned);
+    let note =
+        answer.get("note").and_then(Value::as_str).map(str::trim).filter(|note| !note.is_empty()).map(str::to_owned);
     let values: Map<String, Value> = step
         .fields
         .iter()
-        .filter_map(|field| {
-            answer
-                .remove(&field.name)
-                .filter(is_filled)
-                .map(|value| (field.name.clone(), value))
-        })
+        .filter_map(|field| answer.remove(&field.name).filter(is_filled).map(|value| (field.name.clone(), value)))
         .collect();
     let missing: Vec<String> = step
         .fields
@@ -117,11 +100,7 @@ pub fn read(step: &Step, answer: Value) -> SignOff {
     if outcome == Outcome::Done && !missing.is_empty() {
         return SignOff::Missing(missing);
     }
-    SignOff::Settled {
-        outcome,
-        note,
-        values,
-    }
+    SignOff::Settled { outcome, note, values }
 }
 
 /// Forms send the empty text for a field that was left alone.
@@ -155,16 +134,8 @@ mod tests {
         let schema = schema(&step());
         Question::with_schema("?", schema.clone()).check().unwrap();
         let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-        assert_eq!(
-            names,
-            [
-                "outcome", "pressure", "pump", "leaks", "turns", "remark", "note"
-            ]
-        );
-        assert_eq!(
-            schema["properties"]["pressure"],
-            json!({ "type": "number", "title": "Pressure in bar" })
-        );
+        assert_eq!(names, ["outcome", "pressure", "pump", "leaks", "turns", "remark", "note"]);
+        assert_eq!(schema["properties"]["pressure"], json!({ "type": "number", "title": "Pressure in bar" }));
         assert_eq!(schema["properties"]["pump"]["enum"], json!(["A", "B"]));
         assert_eq!(schema["required"], json!(["outcome"]));
     }
@@ -172,31 +143,16 @@ mod tests {
     #[test]
     fn one_answer_settles_a_step() {
         let answer = json!({ "outcome": "done", "pressure": 3.2, "pump": "B", "note": " warm ", "remark": " " });
-        let SignOff::Settled {
-            outcome,
-            note,
-            values,
-        } = read(&step(), answer)
-        else {
-            panic!("not settled")
-        };
+        let SignOff::Settled { outcome, note, values } = read(&step(), answer) else { panic!("not settled") };
         assert_eq!((outcome, note.as_deref()), (Outcome::Done, Some("warm")));
-        assert_eq!(
-            Value::Object(values),
-            json!({ "pressure": 3.2, "pump": "B" })
-        );
+        assert_eq!(Value::Object(values), json!({ "pressure": 3.2, "pump": "B" }));
     }
 
     #[test]
     fn a_required_value_is_needed_only_to_be_done() {
-        assert_eq!(
-            read(&step(), json!({ "outcome": "done" })),
-            SignOff::Missing(vec!["Pressure in bar".into()])
-        );
+        assert_eq!(read(&step(), json!({ "outcome": "done" })), SignOff::Missing(vec!["Pressure in bar".into()]));
         for (answer, outcome) in [("skip", Outcome::Skipped), ("abort", Outcome::Aborted)] {
-            let SignOff::Settled { outcome: found, .. } =
-                read(&step(), json!({ "outcome": answer }))
-            else {
+            let SignOff::Settled { outcome: found, .. } = read(&step(), json!({ "outcome": answer })) else {
                 panic!("{answer} does not settle")
             };
             assert_eq!(found, outcome);
@@ -210,9 +166,6 @@ mod tests {
             "It is behind the *pump*.\n\nTo be done it needs: Pressure in bar.\n\nRunbook: Pump 7"
         );
         let again = detail("Pump 7", &step(), &["Pressure in bar".into()]);
-        assert!(
-            again.starts_with("**To be done, this step still needs: Pressure in bar.**\n\nIt is"),
-            "{again}"
-        );
+        assert!(again.starts_with("**To be done, this step still needs: Pressure in bar.**\n\nIt is"), "{again}");
     }
 }

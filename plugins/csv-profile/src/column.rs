@@ -30,8 +30,8 @@ impl<'a> Column<'a> {
             .filter(|value| !MISSING.iter().any(|text| text.eq_ignore_ascii_case(value)))
     }
 
-    /// Says what is in the column. `decimal` is how its numbers are read where they can be read either way; none to leave such
-    /// columns as text.
+    /// Says what is in the column. `decimal` is how its numbers are read where they can be read either way; none to
+    /// leave such columns as text.
     pub fn profile(&self, decimal: Option<Decimal>) -> ColumnProfile {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for value in self.present() {
@@ -60,32 +60,21 @@ impl<'a> Column<'a> {
         } else if let Some(dates) = self.dates() {
             of_dates(&mut profile, &dates);
         } else {
-            profile.min = counts
-                .keys()
-                .min()
-                .map(|text| Value::Text((*text).to_owned()));
-            profile.max = counts
-                .keys()
-                .max()
-                .map(|text| Value::Text((*text).to_owned()));
+            profile.min = counts.keys().min().map(|text| Value::Text((*text).to_owned()));
+            profile.max = counts.keys().max().map(|text| Value::Text((*text).to_owned()));
         }
         profile
     }
 
     fn is_boolean(&self) -> bool {
         BOOLEANS.iter().any(|(yes, no)| {
-            self.present()
-                .all(|value| value.eq_ignore_ascii_case(yes) || value.eq_ignore_ascii_case(no))
+            self.present().all(|value| value.eq_ignore_ascii_case(yes) || value.eq_ignore_ascii_case(no))
         })
     }
 
     /// All values as numbers, in whichever way they can be read.
     fn numbers(&self, decimal: Option<Decimal>) -> Option<Vec<Number>> {
-        let read = |decimal| {
-            self.present()
-                .map(|value| number::parse(value, decimal))
-                .collect::<Option<Vec<_>>>()
-        };
+        let read = |decimal| self.present().map(|value| number::parse(value, decimal)).collect::<Option<Vec<_>>>();
         match (read(Decimal::Point), read(Decimal::Comma)) {
             (Some(point), Some(comma)) if point == comma => Some(point),
             (Some(point), Some(comma)) => decimal.map(|decimal| match decimal {
@@ -98,39 +87,24 @@ impl<'a> Column<'a> {
 
     /// All values as dates, each beside its text.
     fn dates(&self) -> Option<Vec<(Date, &'a str)>> {
-        self.present()
-            .map(|value| Some((date::parse(value)?, value)))
-            .collect()
+        self.present().map(|value| Some((date::parse(value)?, value))).collect()
     }
 }
 
 fn frequent(counts: &HashMap<&str, usize>) -> Vec<Frequent> {
-    let mut repeated: Vec<(&str, usize)> = counts
-        .iter()
-        .map(|(value, count)| (*value, *count))
-        .filter(|(_, count)| *count > 1)
-        .collect();
+    let mut repeated: Vec<(&str, usize)> =
+        counts.iter().map(|(value, count)| (*value, *count)).filter(|(_, count)| *count > 1).collect();
     // By the text too, so that equal files have equal profiles.
     repeated.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
     repeated.truncate(SHOWN);
-    repeated
-        .into_iter()
-        .map(|(value, count)| Frequent {
-            value: value.to_owned(),
-            count,
-        })
-        .collect()
+    repeated.into_iter().map(|(value, count)| Frequent { value: value.to_owned(), count }).collect()
 }
 
 fn of_numbers(profile: &mut ColumnProfile, numbers: &[Number]) {
     let mut values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
     values.sort_by(f64::total_cmp);
     let mean = mean(&values);
-    profile.kind = if numbers.iter().all(|number| number.is_whole) {
-        Type::Integer
-    } else {
-        Type::Number
-    };
+    profile.kind = if numbers.iter().all(|number| number.is_whole) { Type::Integer } else { Type::Number };
     profile.min = values.first().copied().map(Value::Number);
     profile.max = values.last().copied().map(Value::Number);
     profile.mean = Some(mean);
@@ -145,24 +119,16 @@ fn of_numbers(profile: &mut ColumnProfile, numbers: &[Number]) {
 }
 
 fn of_dates(profile: &mut ColumnProfile, dates: &[(Date, &str)]) {
-    let by_time =
-        |one: &&(Date, &str), other: &&(Date, &str)| one.0.seconds.total_cmp(&other.0.seconds);
-    let text =
-        |found: Option<&(Date, &str)>| found.map(|(_, text)| Value::Text((*text).to_owned()));
-    profile.kind = if dates.iter().any(|(date, _)| date.has_time) {
-        Type::DateTime
-    } else {
-        Type::Date
-    };
+    let by_time = |one: &&(Date, &str), other: &&(Date, &str)| one.0.seconds.total_cmp(&other.0.seconds);
+    let text = |found: Option<&(Date, &str)>| found.map(|(_, text)| Value::Text((*text).to_owned()));
+    profile.kind = if dates.iter().any(|(date, _)| date.has_time) { Type::DateTime } else { Type::Date };
     profile.min = text(dates.iter().min_by(by_time));
     profile.max = text(dates.iter().max_by(by_time));
 }
 
 /// By steps that never leave the range of the values, so that the sum of many large ones cannot overflow.
 fn mean(values: &[f64]) -> f64 {
-    values.iter().zip(1..).fold(0.0, |mean, (value, count)| {
-        mean + (value - mean) / f64::from(count)
-    })
+    values.iter().zip(1..).fold(0.0, |mean, (value, count)| mean + (value - mean) / f64::from(count))
 }
 
 /// Of a sample, and so none for a single value.
@@ -174,10 +140,7 @@ fn std_dev(values: &[f64], mean: f64) -> Option<f64> {
 /// Interpolated between neighbours, as R (type 7), NumPy and spreadsheets do.
 fn quantile(sorted: &[f64], part: f64) -> f64 {
     let place = part * (sorted.len() - 1) as f64;
-    let (below, above) = (
-        sorted[place.floor() as usize],
-        sorted[place.ceil() as usize],
-    );
+    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
     below + (above - below) * place.fract()
 }
 
@@ -186,11 +149,7 @@ mod tests {
     use super::*;
 
     fn profile(values: &[&str]) -> ColumnProfile {
-        Column {
-            name: "x",
-            values: values.to_vec(),
-        }
-        .profile(Some(Decimal::Point))
+        Column { name: "x", values: values.to_vec() }.profile(Some(Decimal::Point))
     }
 
     #[test]
@@ -198,33 +157,15 @@ mod tests {
         // numpy: mean 5.0, std(ddof=1) 2.138089935299395, quantile(.05, .25, .5, .75, .95)
         let profile = profile(&["2", "4", "4", "4", "5", "5", "7", "9"]);
         assert_eq!(profile.kind, Type::Integer);
-        assert_eq!(
-            (profile.min, profile.max),
-            (Some(Value::Number(2.0)), Some(Value::Number(9.0)))
-        );
+        assert_eq!((profile.min, profile.max), (Some(Value::Number(2.0)), Some(Value::Number(9.0))));
         assert_eq!(profile.mean, Some(5.0));
         assert!((profile.std_dev.unwrap() - 2.138_089_935_299_395).abs() < 1e-12);
-        let Quantiles {
-            p05,
-            p25,
-            p50,
-            p75,
-            p95,
-        } = profile.quantiles.unwrap();
+        let Quantiles { p05, p25, p50, p75, p95 } = profile.quantiles.unwrap();
         for (found, expected) in [(p05, 2.7), (p25, 4.0), (p50, 4.5), (p75, 5.5), (p95, 8.3)] {
-            assert!(
-                (found - expected).abs() < 1e-12,
-                "{found} is not {expected}"
-            );
+            assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
         }
         assert_eq!((profile.count, profile.nulls, profile.distinct), (8, 0, 5));
-        assert_eq!(
-            profile.frequent[0],
-            Frequent {
-                value: "4".into(),
-                count: 3
-            }
-        );
+        assert_eq!(profile.frequent[0], Frequent { value: "4".into(), count: 3 });
     }
 
     #[test]
@@ -238,10 +179,7 @@ mod tests {
     #[test]
     fn missing_values_are_counted_and_left_out() {
         let profile = profile(&["1", "", "NA", "n/a", "null", " 3 "]);
-        assert_eq!(
-            (profile.kind, profile.count, profile.nulls),
-            (Type::Integer, 2, 4)
-        );
+        assert_eq!((profile.kind, profile.count, profile.nulls), (Type::Integer, 2, 4));
         assert_eq!(profile.mean, Some(2.0));
     }
 
@@ -273,10 +211,7 @@ mod tests {
         assert_eq!(days.min, Some(Value::Text("31.12.2025".into())));
         let moments = profile(&["2026-01-01T00:00:00+02:00", "2025-12-31T23:00:00Z"]);
         assert_eq!(moments.kind, Type::DateTime);
-        assert_eq!(
-            moments.min,
-            Some(Value::Text("2026-01-01T00:00:00+02:00".into()))
-        );
+        assert_eq!(moments.min, Some(Value::Text("2026-01-01T00:00:00+02:00".into())));
     }
 
     #[test]
@@ -287,27 +222,12 @@ mod tests {
 
     #[test]
     fn numbers_that_can_be_read_either_way_follow_the_decision() {
-        let column = Column {
-            name: "x",
-            values: vec!["1.234", "2.345"],
-        };
-        assert_eq!(
-            column.profile(Some(Decimal::Point)).max,
-            Some(Value::Number(2.345))
-        );
-        assert_eq!(
-            column.profile(Some(Decimal::Comma)).max,
-            Some(Value::Number(2345.0))
-        );
+        let column = Column { name: "x", values: vec!["1.234", "2.345"] };
+        assert_eq!(column.profile(Some(Decimal::Point)).max, Some(Value::Number(2.345)));
+        assert_eq!(column.profile(Some(Decimal::Comma)).max, Some(Value::Number(2345.0)));
         assert_eq!(column.profile(None).kind, Type::Text);
-        let clear = Column {
-            name: "x",
-            values: vec!["1,5"],
-        };
-        assert_eq!(
-            clear.profile(Some(Decimal::Point)).max,
-            Some(Value::Number(1.5))
-        );
+        let clear = Column { name: "x", values: vec!["1,5"] };
+        assert_eq!(clear.profile(Some(Decimal::Point)).max, Some(Value::Number(1.5)));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Dates: `2026-11-29`, `29.11.2026`, and ISO 8601 with a time. Not `11/29/2026`, of which nobody knows which is the day.
+//! Dates: `2026-11-29`, `29.11.2026`, and ISO 8601 with a time. Not `11/29/2026`, of which nobody knows which is the
+//! day.
 
 /// A day, or a moment, on one scale.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -12,11 +13,7 @@ pub fn parse(text: &str) -> Option<Date> {
     if let [day, month, year] = text.split('.').collect::<Vec<_>>()[..]
         && (year.len(), day.len() <= 2, month.len() <= 2) == (4, true, true)
     {
-        return Some(at_midnight(days(
-            number(year)?,
-            number(month)?,
-            number(day)?,
-        )?));
+        return Some(at_midnight(days(number(year)?, number(month)?, number(day)?)?));
     }
     let (date, time) = match text.get(10..11) {
         Some("T" | "t" | " ") => (&text[..10], Some(&text[11..])),
@@ -31,23 +28,16 @@ pub fn parse(text: &str) -> Option<Date> {
     let midnight = at_midnight(days(number(year)?, number(month)?, number(day)?)?);
     match time {
         None => Some(midnight),
-        Some(time) => Some(Date {
-            seconds: midnight.seconds + seconds(time)?,
-            has_time: true,
-        }),
+        Some(time) => Some(Date { seconds: midnight.seconds + seconds(time)?, has_time: true }),
     }
 }
 
 fn at_midnight(days: i64) -> Date {
-    Date {
-        seconds: days as f64 * 86_400.0,
-        has_time: false,
-    }
+    Date { seconds: days as f64 * 86_400.0, has_time: false }
 }
 
 fn number(text: &str) -> Option<i64> {
-    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
-        .then(|| text.parse().ok())?
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
 /// Days since 1970-01-01, by Howard Hinnant's `days_from_civil`; none if there is no such day.

@@ -10,9 +10,7 @@ const KNOWN: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// What the caller gave.
 pub fn given(text: &str) -> Result<u8, ToolError> {
     match text.as_bytes() {
-        [b'"' | b'\n' | b'\r'] => Err(ToolError::invalid_input(
-            "a quote or a line break cannot be the delimiter",
-        )),
+        [b'"' | b'\n' | b'\r'] => Err(ToolError::invalid_input("a quote or a line break cannot be the delimiter")),
         [delimiter] if delimiter.is_ascii() => Ok(*delimiter),
         _ => Err(ToolError::invalid_input(format!(
             "the delimiter is one ASCII character, such as `,` or a tabulator, not {text:?}"
@@ -23,10 +21,7 @@ pub fn given(text: &str) -> Result<u8, ToolError> {
 /// The delimiters with which every row has as many fields as the first, and more than one. If there are none, but the
 /// first row has more than one field, then the rows are uneven, and the best guess is the one with most of them.
 pub fn candidates(csv: &str) -> Vec<u8> {
-    let even: Vec<u8> = KNOWN
-        .into_iter()
-        .filter(|&delimiter| is_even(csv, delimiter))
-        .collect();
+    let even: Vec<u8> = KNOWN.into_iter().filter(|&delimiter| is_even(csv, delimiter)).collect();
     if !even.is_empty() {
         return even;
     }
@@ -45,9 +40,7 @@ fn is_even(csv: &str, delimiter: u8) -> bool {
 }
 
 fn columns(csv: &str, delimiter: u8) -> usize {
-    records(csv, delimiter)
-        .next()
-        .map_or(0, |record| record.len())
+    records(csv, delimiter).next().map_or(0, |record| record.len())
 }
 
 /// What a person reads.
@@ -99,10 +92,7 @@ mod tests {
         let csv = "a,b;c\n1,2;3\n";
         assert_eq!(candidates(csv), [b',', b';']);
         let readings = readings(csv, &candidates(csv));
-        assert!(
-            readings.contains("| a | b;c |\n|---|-----|\n| 1 | 2;3 |"),
-            "{readings}"
-        );
+        assert!(readings.contains("| a | b;c |\n|---|-----|\n| 1 | 2;3 |"), "{readings}");
         assert!(readings.contains("| a,b | c |"), "{readings}");
     }
 

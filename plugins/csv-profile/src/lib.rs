@@ -34,18 +34,11 @@ struct Input {
 
 /// Profiles a CSV file: for each column its type, how many values are missing or different, and the range, mean and
 /// quantiles of numbers. Asks a person where the delimiter or the number format cannot be told from the file.
-#[longhaul_sdk::tool(
-    title = "Profile a CSV file",
-    read_only,
-    idempotent,
-    open_world = false
-)]
+#[longhaul_sdk::tool(title = "Profile a CSV file", read_only, idempotent, open_world = false)]
 fn profile_csv(task: &Task, input: Input) -> Result<Output<Profile>, ToolError> {
     let csv = input.csv.trim_start_matches('\u{feff}');
     if csv.trim().is_empty() {
-        return Err(ToolError::invalid_input(
-            "the file is empty: there is not even a row that names the columns",
-        ));
+        return Err(ToolError::invalid_input("the file is empty: there is not even a row that names the columns"));
     }
     let delimiter = match &input.delimiter {
         Some(text) => delimiter::given(text)?,
@@ -56,14 +49,10 @@ fn profile_csv(task: &Task, input: Input) -> Result<Output<Profile>, ToolError> 
     let every = (total / 20).max(1_000);
     let table = Table::read(csv, delimiter, |rows| {
         if rows % every == 0 {
-            task.progress(format!("read {rows} rows"))
-                .done(rows)
-                .of(total);
+            task.progress(format!("read {rows} rows")).done(rows).of(total);
         }
     })?;
-    task.progress(format!("read all {total} rows"))
-        .done(total)
-        .of(total);
+    task.progress(format!("read all {total} rows")).done(total).of(total);
 
     let mut columns: Vec<Column> = table.columns().collect();
     let decimal = match input.decimal {
@@ -75,8 +64,7 @@ fn profile_csv(task: &Task, input: Input) -> Result<Output<Profile>, ToolError> 
         if task.is_cancelled() {
             return Err(ToolError::cancelled());
         }
-        task.progress(format!("profiling the column {}", column.name))
-            .debug();
+        task.progress(format!("profiling the column {}", column.name)).debug();
         profiles.push(column.profile(decimal));
     }
     let profile = Profile::new(table.rows(), delimiter, profiles);
@@ -90,23 +78,13 @@ fn find_delimiter(task: &Task, csv: &str) -> Result<u8, ToolError> {
         return Ok(candidates.first().copied().unwrap_or(b','));
     };
     task.progress("the file can be read in several ways");
-    let choices = candidates.iter().map(|&candidate| {
-        (
-            char::from(candidate).to_string(),
-            delimiter::title(candidate),
-        )
-    });
-    let question = Question::choose_from(
-        "Which character is between two fields of this file?",
-        choices,
-    )
-    .detail(delimiter::readings(csv, &candidates))
-    .default(char::from(first).to_string());
+    let choices = candidates.iter().map(|&candidate| (char::from(candidate).to_string(), delimiter::title(candidate)));
+    let question = Question::choose_from("Which character is between two fields of this file?", choices)
+        .detail(delimiter::readings(csv, &candidates))
+        .default(char::from(first).to_string());
     match task.ask(question)? {
         Reply::Answered(answer) => delimiter::given(&answer.value),
-        _ => Err(ToolError::invalid_input(
-            "the file can be read in several ways: say which `delimiter` it has",
-        )),
+        _ => Err(ToolError::invalid_input("the file can be read in several ways: say which `delimiter` it has")),
     }
 }
 
@@ -117,25 +95,17 @@ fn find_decimal(task: &Task, columns: &[Column]) -> Result<Option<Decimal>, Tool
         number::Decision::Ambiguous { column, example } => (column, example),
     };
     let choices = [Decimal::Point, Decimal::Comma].map(|decimal| {
-        let value =
-            number::parse(example, decimal).expect("what is ambiguous can be read either way");
-        (
-            decimal.name(),
-            format!("{example} is {}", number::plain(value)),
-        )
+        let value = number::parse(example, decimal).expect("what is ambiguous can be read either way");
+        (decimal.name(), format!("{example} is {}", number::plain(value)))
     });
     let usual = Decimal::usual_in(task.context().locale.as_deref().unwrap_or_default());
     let question = Question::choose_from(format!("Which number is {example}?"), choices)
-        .detail(format!(
-            "It is in the column **{}**, and nothing in the file tells.",
-            markdown_table::escape(column)
-        ))
+        .detail(format!("It is in the column **{}**, and nothing in the file tells.", markdown_table::escape(column)))
         .default(usual.name().to_owned());
     match task.ask(question)? {
         Reply::Answered(answer) => Ok(Decimal::named(&answer.value)),
         _ => {
-            task.progress("numbers that can be read in two ways are left as text")
-                .warning();
+            task.progress("numbers that can be read in two ways are left as text").warning();
             Ok(None)
         }
     }
@@ -148,9 +118,6 @@ mod tests {
         let manifest = crate::Plugin::manifest();
         assert_eq!(manifest.name, "csv-profile");
         assert_eq!(manifest.tools[0].name, "profile_csv");
-        assert_eq!(
-            manifest.tools[0].input_schema["required"],
-            serde_json::json!(["csv"])
-        );
+        assert_eq!(manifest.tools[0].input_schema["required"], serde_json::json!(["csv"]));
     }
 }

@@ -19,11 +19,7 @@ pub fn profile(profile: &Profile) -> String {
     for column in &profile.columns {
         table.row(cells(column));
     }
-    format!(
-        "{} rows, {} columns\n\n{table}",
-        profile.rows,
-        profile.columns.len()
-    )
+    format!("{} rows, {} columns\n\n{table}", profile.rows, profile.columns.len())
 }
 
 fn cells(column: &ColumnProfile) -> [String; 9] {
@@ -34,11 +30,7 @@ fn cells(column: &ColumnProfile) -> [String; 9] {
         column.nulls.to_string(),
         column.distinct.to_string(),
         column.min.as_ref().map(value).unwrap_or_default(),
-        column
-            .quantiles
-            .as_ref()
-            .map(|quantiles| rounded(quantiles.p50))
-            .unwrap_or_default(),
+        column.quantiles.as_ref().map(|quantiles| rounded(quantiles.p50)).unwrap_or_default(),
         column.mean.map(rounded).unwrap_or_default(),
         column.max.as_ref().map(value).unwrap_or_default(),
     ]
@@ -76,17 +68,9 @@ mod tests {
 
     #[test]
     fn a_profile_reads_as_a_table() {
-        let column = |name, values: &[&'static str]| {
-            Column {
-                name,
-                values: values.to_vec(),
-            }
-            .profile(Some(Decimal::Point))
-        };
-        let columns = vec![
-            column("price|net", &["1.5", "2.25", ""]),
-            column("name", &["b", "a*", "c"]),
-        ];
+        let column =
+            |name, values: &[&'static str]| Column { name, values: values.to_vec() }.profile(Some(Decimal::Point));
+        let columns = vec![column("price|net", &["1.5", "2.25", ""]), column("name", &["b", "a*", "c"])];
         assert_eq!(
             profile(&Profile::new(3, b',', columns)),
             "\
@@ -102,14 +86,9 @@ mod tests {
 
     #[test]
     fn numbers_are_shown_in_few_digits() {
-        for (number, text) in [
-            (0.0, "0"),
-            (1.0 / 3.0, "0.3333"),
-            (1234.0, "1234"),
-            (1e-9, "1.0000e-9"),
-            (-2.5, "-2.5"),
-            (100.0, "100"),
-        ] {
+        for (number, text) in
+            [(0.0, "0"), (1.0 / 3.0, "0.3333"), (1234.0, "1234"), (1e-9, "1.0000e-9"), (-2.5, "-2.5"), (100.0, "100")]
+        {
             assert_eq!(rounded(number), text);
         }
     }

@@ -24,24 +24,20 @@ impl Decimal {
     }
 
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Point, Self::Comma]
-            .into_iter()
-            .find(|decimal| decimal.name() == name)
+        [Self::Point, Self::Comma].into_iter().find(|decimal| decimal.name() == name)
     }
 
     /// What people who speak the language of this BCP 47 tag write most.
     pub fn usual_in(locale: &str) -> Self {
         let language = locale.split(['-', '_']).next().unwrap_or_default();
         // In these countries the point is written, whatever their language's other countries do.
-        let with_point = [
-            "de-CH", "de-LI", "it-CH", "es-MX", "es-US", "es-GT", "es-HN", "es-NI", "es-PA",
-            "es-PE", "es-SV",
-        ];
+        let with_point =
+            ["de-CH", "de-LI", "it-CH", "es-MX", "es-US", "es-GT", "es-HN", "es-NI", "es-PA", "es-PE", "es-SV"];
         match language {
             _ if with_point.contains(&locale) => Self::Point,
-            "bg" | "ca" | "cs" | "da" | "de" | "el" | "es" | "et" | "fi" | "fr" | "hr" | "hu"
-            | "id" | "is" | "it" | "lt" | "lv" | "nb" | "nl" | "no" | "pl" | "pt" | "ro" | "ru"
-            | "sk" | "sl" | "sr" | "sv" | "tr" | "uk" | "vi" => Self::Comma,
+            "bg" | "ca" | "cs" | "da" | "de" | "el" | "es" | "et" | "fi" | "fr" | "hr" | "hu" | "id" | "is" | "it"
+            | "lt" | "lv" | "nb" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sk" | "sl" | "sr" | "sv" | "tr"
+            | "uk" | "vi" => Self::Comma,
             _ => Self::Point,
         }
     }
@@ -56,16 +52,14 @@ pub struct Number {
 
 /// Reads a number: digits, perhaps in groups of three, perhaps with a fraction and an exponent.
 ///
-/// Not numbers are what has leading zeros (`007`, a postal code) and whole numbers of more than 15 digits (a card's number), which would
-/// not survive being one.
+/// Not numbers are what has leading zeros (`007`, a postal code) and whole numbers of more than 15 digits (a card's
+/// number), which would not survive being one.
 pub fn parse(text: &str, decimal: Decimal) -> Option<Number> {
     // Most numbers are nothing but digits, and a file has millions of them.
     if let Some(digits) = digits(text) {
         let is_number = digits.len() <= 15 && (digits.len() == 1 || !digits.starts_with('0'));
-        return is_number.then(|| Number {
-            value: digits.parse::<u64>().map_or(0.0, |value| value as f64),
-            is_whole: true,
-        });
+        return is_number
+            .then(|| Number { value: digits.parse::<u64>().map_or(0.0, |value| value as f64), is_whole: true });
     }
     let (point, group) = match decimal {
         Decimal::Point => ('.', ','),
@@ -96,10 +90,7 @@ pub fn parse(text: &str, decimal: Decimal) -> Option<Number> {
         plain.push_str(exponent);
     }
     let value: f64 = plain.parse().ok().filter(|value: &f64| value.is_finite())?;
-    Some(Number {
-        value: if is_negative { -value } else { value },
-        is_whole: fraction.is_none() && exponent.is_none(),
-    })
+    Some(Number { value: if is_negative { -value } else { value }, is_whole: fraction.is_none() && exponent.is_none() })
 }
 
 fn digits(text: &str) -> Option<&str> {
@@ -115,9 +106,8 @@ fn ungrouped(whole: &str, group: char) -> Option<String> {
     let groups: Vec<&str> = whole.split(separator).collect();
     let (first, others) = groups.split_first()?;
     // 0.123 is no thousand: nobody writes a group that is zero first.
-    let is_grouped = (1..=3).contains(&first.len())
-        && !first.starts_with('0')
-        && others.iter().all(|group| group.len() == 3);
+    let is_grouped =
+        (1..=3).contains(&first.len()) && !first.starts_with('0') && others.iter().all(|group| group.len() == 3);
     (is_grouped && groups.iter().all(|group| digits(group).is_some())).then(|| groups.concat())
 }
 
@@ -140,17 +130,12 @@ pub fn decide<'a>(columns: &[Column<'a>]) -> Decision<'a> {
     let mut seen = Vec::new();
     let mut doubt = None;
     for column in columns {
-        let reads = |decimal| {
-            column
-                .present()
-                .all(|value| parse(value, decimal).is_some())
-        };
+        let reads = |decimal| column.present().all(|value| parse(value, decimal).is_some());
         match (reads(Decimal::Point), reads(Decimal::Comma)) {
             (true, false) => seen.push(Decimal::Point),
             (false, true) => seen.push(Decimal::Comma),
             (true, true) => {
-                let differs =
-                    |value: &&str| parse(value, Decimal::Point) != parse(value, Decimal::Comma);
+                let differs = |value: &&str| parse(value, Decimal::Point) != parse(value, Decimal::Comma);
                 if let Some(example) = column.present().find(differs) {
                     doubt.get_or_insert((column.name, example));
                 }
@@ -200,22 +185,9 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_a_number_is_none() {
-        for text in [
-            "",
-            "-",
-            ".",
-            ".5",
-            "5.",
-            "1e",
-            "007",
-            "1e999",
-            "1234567890123456",
-            "12a",
-            "0x10",
-            "NaN",
-            "inf",
-            "١",
-        ] {
+        for text in
+            ["", "-", ".", ".5", "5.", "1e", "007", "1e999", "1234567890123456", "12a", "0x10", "NaN", "inf", "١"]
+        {
             assert_eq!(parse(text, Decimal::Point), None, "{text}");
         }
     }
@@ -227,59 +199,27 @@ mod tests {
     }
 
     fn columns<'a>(all: &[&[&'a str]]) -> Vec<Column<'a>> {
-        all.iter()
-            .map(|values| Column {
-                name: "x",
-                values: values.to_vec(),
-            })
-            .collect()
+        all.iter().map(|values| Column { name: "x", values: values.to_vec() }).collect()
     }
 
     #[test]
     fn one_telling_column_decides_for_all() {
         let doubt: &[&str] = &["1.234", ""];
-        assert_eq!(
-            decide(&columns(&[doubt])),
-            Decision::Ambiguous {
-                column: "x",
-                example: "1.234"
-            }
-        );
-        assert_eq!(
-            decide(&columns(&[doubt, &["2,50"]])),
-            Decision::Clear(Decimal::Comma)
-        );
-        assert_eq!(
-            decide(&columns(&[doubt, &["2.50"]])),
-            Decision::Clear(Decimal::Point)
-        );
-        assert_eq!(
-            decide(&columns(&[doubt, &["a.b", "1"]])),
-            Decision::Ambiguous {
-                column: "x",
-                example: "1.234"
-            }
-        );
+        assert_eq!(decide(&columns(&[doubt])), Decision::Ambiguous { column: "x", example: "1.234" });
+        assert_eq!(decide(&columns(&[doubt, &["2,50"]])), Decision::Clear(Decimal::Comma));
+        assert_eq!(decide(&columns(&[doubt, &["2.50"]])), Decision::Clear(Decimal::Point));
+        assert_eq!(decide(&columns(&[doubt, &["a.b", "1"]])), Decision::Ambiguous { column: "x", example: "1.234" });
     }
 
     #[test]
     fn a_file_without_separators_is_clear() {
-        assert_eq!(
-            decide(&columns(&[&["1", "2"], &["a"], &[]])),
-            Decision::Clear(Decimal::Point)
-        );
+        assert_eq!(decide(&columns(&[&["1", "2"], &["a"], &[]])), Decision::Clear(Decimal::Point));
     }
 
     #[test]
     fn columns_that_contradict_each_other_leave_the_doubt() {
         let all = columns(&[&["1.5"], &["1,5"], &["1,234"]]);
-        assert_eq!(
-            decide(&all),
-            Decision::Ambiguous {
-                column: "x",
-                example: "1,234"
-            }
-        );
+        assert_eq!(decide(&all), Decision::Ambiguous { column: "x", example: "1,234" });
     }
 
     #[test]

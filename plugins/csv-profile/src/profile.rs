@@ -100,10 +100,6 @@ pub struct Frequent {
 
 impl Profile {
     pub fn new(rows: usize, delimiter: u8, columns: Vec<ColumnProfile>) -> Self {
-        Self {
-            rows,
-            delimiter: char::from(delimiter).to_string(),
-            columns,
-        }
+        Self { rows, delimiter: char::from(delimiter).to_string(), columns }
     }
 }

@@ -37,11 +37,7 @@ impl Table {
     pub fn read(csv: &str, delimiter: u8, on_row: impl Fn(usize)) -> Result<Self, ToolError> {
         let mut records = records(csv, delimiter);
         let header = records.next().unwrap_or_default();
-        let mut table = Self {
-            header: names(&header),
-            text: String::with_capacity(csv.len()),
-            ends: Vec::new(),
-        };
+        let mut table = Self { header: names(&header), text: String::with_capacity(csv.len()), ends: Vec::new() };
         for (index, record) in records.enumerate() {
             if record.len() != header.len() {
                 let line = record.position().map_or(0, csv::Position::line);
@@ -58,9 +54,7 @@ impl Table {
             }
             for field in &record {
                 table.text.push_str(field);
-                table
-                    .ends
-                    .push(u32::try_from(table.text.len()).expect("an input has less than 4 GiB"));
+                table.ends.push(u32::try_from(table.text.len()).expect("an input has less than 4 GiB"));
             }
             on_row(index + 1);
         }
@@ -74,23 +68,14 @@ impl Table {
 
     pub fn columns(&self) -> impl Iterator<Item = Column<'_>> {
         let width = self.header.len();
-        self.header
-            .iter()
-            .enumerate()
-            .map(move |(at, name)| Column {
-                name,
-                values: (0..self.rows())
-                    .map(|row| self.field(row * width + at))
-                    .collect(),
-            })
+        self.header.iter().enumerate().map(move |(at, name)| Column {
+            name,
+            values: (0..self.rows()).map(|row| self.field(row * width + at)).collect(),
+        })
     }
 
     fn field(&self, at: usize) -> &str {
-        let start = if at == 0 {
-            0
-        } else {
-            self.ends[at - 1] as usize
-        };
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
         &self.text[start..self.ends[at] as usize]
     }
 }
@@ -120,24 +105,12 @@ mod tests {
 
     fn values(csv: &str) -> Vec<Vec<String>> {
         let table = Table::read(csv, b',', |_| ()).unwrap();
-        table
-            .columns()
-            .map(|column| {
-                column
-                    .values
-                    .iter()
-                    .map(|value| value.to_string())
-                    .collect()
-            })
-            .collect()
+        table.columns().map(|column| column.values.iter().map(|value| value.to_string()).collect()).collect()
     }
 
     #[test]
     fn quotes_and_line_breaks_in_a_field() {
-        assert_eq!(
-            values("a,b\n\"one\ntwo\",\"say \"\"hi\"\"\"\r\n3,4"),
-            [["one\ntwo", "3"], ["say \"hi\"", "4"]]
-        );
+        assert_eq!(values("a,b\n\"one\ntwo\",\"say \"\"hi\"\"\"\r\n3,4"), [["one\ntwo", "3"], ["say \"hi\"", "4"]]);
     }
 
     #[test]
@@ -149,20 +122,10 @@ mod tests {
 
     #[test]
     fn an_uneven_row_is_named_by_its_line() {
-        let problem = Table::read("a,b\n\"1\n1\",2\n3\n", b',', |_| ())
-            .err()
-            .unwrap();
-        assert_eq!(
-            problem.to_string(),
-            "line 4 has 1 field, but the header has 2"
-        );
+        let problem = Table::read("a,b\n\"1\n1\",2\n3\n", b',', |_| ()).err().unwrap();
+        assert_eq!(problem.to_string(), "line 4 has 1 field, but the header has 2");
         let problem = Table::read("a,b\n1,2,3\n", b',', |_| ()).err().unwrap();
-        assert!(
-            problem
-                .to_string()
-                .starts_with("line 2 has 3 fields, but the header has 2: a field"),
-            "{problem}"
-        );
+        assert!(problem.to_string().starts_with("line 2 has 3 fields, but the header has 2: a field"), "{problem}");
     }
 
     #[test]

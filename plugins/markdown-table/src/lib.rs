@@ -40,37 +40,21 @@ pub struct Table {
 impl Table {
     /// A table with these columns and no rows.
     pub fn new<T: AsRef<str>>(columns: impl IntoIterator<Item = (T, Align)>) -> Self {
-        let (names, align) = columns
-            .into_iter()
-            .map(|(name, align)| (escape(name.as_ref()), align))
-            .unzip();
-        Self {
-            align,
-            rows: vec![names],
-        }
+        let (names, align) = columns.into_iter().map(|(name, align)| (escape(name.as_ref()), align)).unzip();
+        Self { align, rows: vec![names] }
     }
 
     /// Adds a row of plain texts. What is missing is empty, what is too much is left out.
     pub fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        let mut row: Vec<String> = cells
-            .into_iter()
-            .map(|cell| escape(cell.as_ref()))
-            .collect();
+        let mut row: Vec<String> = cells.into_iter().map(|cell| escape(cell.as_ref())).collect();
         row.resize(self.align.len(), String::new());
         self.rows.push(row);
     }
 
     fn widths(&self) -> Vec<usize> {
-        let widest = |column: usize| {
-            self.rows
-                .iter()
-                .map(|row| row[column].chars().count())
-                .max()
-        };
+        let widest = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max();
         // A column that is empty still has a line under its name.
-        (0..self.align.len())
-            .map(|column| widest(column).unwrap_or_default().max(1))
-            .collect()
+        (0..self.align.len()).map(|column| widest(column).unwrap_or_default().max(1)).collect()
     }
 }
 
@@ -121,9 +105,6 @@ mod tests {
         let mut table = Table::new([("x", Align::Left), ("", Align::Right)]);
         table.row(["ü*", "1"]);
         table.row(["two\nlines", ""]);
-        assert_eq!(
-            table.to_string(),
-            "| x         |   |\n|-----------|--:|\n| ü\\*       | 1 |\n| two lines |   |\n"
-        );
+        assert_eq!(table.to_string(), "| x         |   |\n|-----------|--:|\n| ü\\*       | 1 |\n| two lines |   |\n");
     }
 }

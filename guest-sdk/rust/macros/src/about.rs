@@ -18,16 +18,14 @@ pub struct Arguments {
     pace: Option<Ident>,
 }
 
-const KNOWN: &str =
-    "`name`, `title`, `read_only`, `destructive`, `idempotent`, `open_world` or `pace`";
+const KNOWN: &str = "`name`, `title`, `read_only`, `destructive`, `idempotent`, `open_world` or `pace`";
 
 impl Parse for Arguments {
     fn parse(input: ParseStream) -> syn::Result<Self> {
         let mut arguments = Self::default();
         while !input.is_empty() {
-            let key: Ident = input
-                .parse()
-                .map_err(|error| syn::Error::new(error.span(), format!("expected {KNOWN}")))?;
+            let key: Ident =
+                input.parse().map_err(|error| syn::Error::new(error.span(), format!("expected {KNOWN}")))?;
             match key.to_string().as_str() {
                 "name" => once(&key, &mut arguments.name, text(&key, input)?)?,
                 "title" => once(&key, &mut arguments.title, text(&key, input)?)?,
@@ -37,10 +35,7 @@ impl Parse for Arguments {
                 "open_world" => once(&key, &mut arguments.open_world, flag(input)?)?,
                 "pace" => once(&key, &mut arguments.pace, pace(input)?)?,
                 _ => {
-                    return Err(syn::Error::new(
-                        key.span(),
-                        format!("unknown argument `{key}`: expected {KNOWN}"),
-                    ));
+                    return Err(syn::Error::new(key.span(), format!("unknown argument `{key}`: expected {KNOWN}")));
                 }
             }
             if !input.is_empty() {
@@ -48,10 +43,7 @@ impl Parse for Arguments {
             }
         }
         if arguments.read_only == Some(true) && arguments.destructive == Some(true) {
-            return Err(syn::Error::new(
-                Span::call_site(),
-                "a tool that is `read_only` cannot be `destructive`",
-            ));
+            return Err(syn::Error::new(Span::call_site(), "a tool that is `read_only` cannot be `destructive`"));
         }
         Ok(arguments)
     }
@@ -59,22 +51,15 @@ impl Parse for Arguments {
 
 pub fn once<T>(key: &Ident, place: &mut Option<T>, value: T) -> syn::Result<()> {
     match place.replace(value) {
-        Some(_) => Err(syn::Error::new(
-            key.span(),
-            format!("`{key}` is given twice"),
-        )),
+        Some(_) => Err(syn::Error::new(key.span(), format!("`{key}` is given twice"))),
         None => Ok(()),
     }
 }
 
 fn text(key: &Ident, input: ParseStream) -> syn::Result<LitStr> {
     let wrong = |span| syn::Error::new(span, format!("write `{key} = \"…\"`"));
-    input
-        .parse::<Token![=]>()
-        .map_err(|error| wrong(error.span()))?;
-    input
-        .parse()
-        .map_err(|error: syn::Error| wrong(error.span()))
+    input.parse::<Token![=]>().map_err(|error| wrong(error.span()))?;
+    input.parse().map_err(|error: syn::Error| wrong(error.span()))
 }
 
 fn flag(input: ParseStream) -> syn::Result<bool> {
@@ -87,12 +72,8 @@ fn flag(input: ParseStream) -> syn::Result<bool> {
 
 fn pace(input: ParseStream) -> syn::Result<Ident> {
     let wrong = |span| syn::Error::new(span, "write `pace = quick`, `pace = any` or `pace = long`");
-    input
-        .parse::<Token![=]>()
-        .map_err(|error| wrong(error.span()))?;
-    let pace: Ident = input
-        .parse()
-        .map_err(|error: syn::Error| wrong(error.span()))?;
+    input.parse::<Token![=]>().map_err(|error| wrong(error.span()))?;
+    let pace: Ident = input.parse().map_err(|error: syn::Error| wrong(error.span()))?;
     let name = match pace.to_string().as_str() {
         "quick" => "Quick",
         "any" => "Any",
@@ -109,18 +90,13 @@ fn description(attributes: &[Attribute]) -> String {
         .filter(|attribute| attribute.path().is_ident("doc"))
         .filter_map(|attribute| match &attribute.meta {
             Meta::NameValue(meta) => match &meta.value {
-                Expr::Lit(ExprLit {
-                    lit: Lit::Str(text),
-                    ..
-                }) => Some(text.value()),
+                Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
                 _ => None,
             },
             _ => None,
         })
         .flat_map(|text| {
-            text.split('\n')
-                .map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned())
-                .collect::<Vec<_>>()
+            text.split('\n').map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()).collect::<Vec<_>>()
         })
         .collect();
     lines.join("\n").trim().to_owned()
@@ -149,9 +125,7 @@ pub fn about(
             "a tool needs a doc comment: it is the description by which a model decides whether to call the tool",
         ));
     }
-    let name = arguments
-        .name
-        .unwrap_or_else(|| LitStr::new(&default_name, named));
+    let name = arguments.name.unwrap_or_else(|| LitStr::new(&default_name, named));
     let message = format!(
         "`{}` is no name for a tool: it starts with a lowercase letter and goes on with lowercase letters, digits and `_`, 64 at most",
         name.value()
@@ -164,9 +138,7 @@ pub fn about(
     let destructive = option(arguments.destructive.as_ref());
     let idempotent = option(arguments.idempotent.as_ref());
     let open_world = option(arguments.open_world.as_ref());
-    let pace = arguments
-        .pace
-        .unwrap_or_else(|| Ident::new(default_pace, Span::call_site()));
+    let pace = arguments.pace.unwrap_or_else(|| Ident::new(default_pace, Span::call_site()));
     let about = quote! {
         ::longhaul_sdk::__private::About {
             name: #name,

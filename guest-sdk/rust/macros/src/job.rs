@@ -19,22 +19,8 @@ pub fn expand(arguments: TokenStream, item: TokenStream) -> syn::Result<TokenStr
     let Type::Path(path) = job else {
         return Err(wrong(job.span()));
     };
-    let default_name = snake_case(
-        &path
-            .path
-            .segments
-            .last()
-            .expect("a path has segments")
-            .ident
-            .to_string(),
-    );
-    let About { check, name, about } = about(
-        arguments,
-        &implementation.attrs,
-        default_name,
-        job.span(),
-        "Long",
-    )?;
+    let default_name = snake_case(&path.path.segments.last().expect("a path has segments").ident.to_string());
+    let About { check, name, about } = about(arguments, &implementation.attrs, default_name, job.span(), "Long")?;
     let result = quote! { ::core::result::Result };
     let task = quote! { task: &::longhaul_sdk::Task };
     Ok(quote! {

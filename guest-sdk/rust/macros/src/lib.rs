@@ -23,24 +23,17 @@ pub fn job(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Documented in `longhaul-sdk`.
 #[proc_macro]
 pub fn plugin(body: TokenStream) -> TokenStream {
-    plugin::expand(body.into())
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    plugin::expand(body.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// After a mistake the item is left as it was, so that the compiler does not also miss it.
 fn attribute(
-    expand: fn(
-        proc_macro2::TokenStream,
-        proc_macro2::TokenStream,
-    ) -> syn::Result<proc_macro2::TokenStream>,
+    expand: fn(proc_macro2::TokenStream, proc_macro2::TokenStream) -> syn::Result<proc_macro2::TokenStream>,
     arguments: TokenStream,
     item: TokenStream,
 ) -> TokenStream {
     match expand(arguments.into(), item.clone().into()) {
         Ok(expanded) => expanded.into(),
-        Err(mistake) => [item, mistake.into_compile_error().into()]
-            .into_iter()
-            .collect(),
+        Err(mistake) => [item, mistake.into_compile_error().into()].into_iter().collect(),
     }
 }

@@ -26,12 +26,11 @@ impl Parse for Plugin {
     fn parse(input: ParseStream) -> syn::Result<Self> {
         let mut plugin = Self::default();
         while !input.is_empty() {
-            let key: Ident = input
-                .parse()
-                .map_err(|error| syn::Error::new(error.span(), format!("expected {KNOWN}")))?;
-            input.parse::<Token![:]>().map_err(|error| {
-                syn::Error::new(error.span(), format!("expected `:` after `{key}`"))
-            })?;
+            let key: Ident =
+                input.parse().map_err(|error| syn::Error::new(error.span(), format!("expected {KNOWN}")))?;
+            input
+                .parse::<Token![:]>()
+                .map_err(|error| syn::Error::new(error.span(), format!("expected `:` after `{key}`")))?;
             match key.to_string().as_str() {
                 "name" => once(&key, &mut plugin.name, input.parse()?)?,
                 "version" => once(&key, &mut plugin.version, input.parse()?)?,
@@ -41,10 +40,7 @@ impl Parse for Plugin {
                 "tools" => once(&key, &mut plugin.tools, list(input)?)?,
                 "needs" => once(&key, &mut plugin.needs, list(input)?)?,
                 _ => {
-                    return Err(syn::Error::new(
-                        key.span(),
-                        format!("unknown field `{key}`: expected {KNOWN}"),
-                    ));
+                    return Err(syn::Error::new(key.span(), format!("unknown field `{key}`: expected {KNOWN}")));
                 }
             }
             if !input.is_empty() {
@@ -74,9 +70,7 @@ const NEED: &str = "a need is `http(\"api.example.com\", why = \"…\")`, `setti
 impl Parse for Need {
     fn parse(input: ParseStream) -> syn::Result<Self> {
         let wrong = |span: Span| syn::Error::new(span, NEED);
-        let kind: Ident = input
-            .parse()
-            .map_err(|error: syn::Error| wrong(error.span()))?;
+        let kind: Ident = input.parse().map_err(|error: syn::Error| wrong(error.span()))?;
         let variant = match kind.to_string().as_str() {
             "http" => "Http",
             "setting" => "Setting",
@@ -86,58 +80,35 @@ impl Parse for Need {
         };
         let arguments;
         parenthesized!(arguments in input);
-        let name: LitStr = arguments
-            .parse()
-            .map_err(|error: syn::Error| wrong(error.span()))?;
+        let name: LitStr = arguments.parse().map_err(|error: syn::Error| wrong(error.span()))?;
         let mut why = None;
         let mut required = false;
         while !arguments.is_empty() {
-            arguments
-                .parse::<Token![,]>()
-                .map_err(|error| wrong(error.span()))?;
+            arguments.parse::<Token![,]>().map_err(|error| wrong(error.span()))?;
             if arguments.is_empty() {
                 break;
             }
-            let key: Ident = arguments
-                .parse()
-                .map_err(|error: syn::Error| wrong(error.span()))?;
+            let key: Ident = arguments.parse().map_err(|error: syn::Error| wrong(error.span()))?;
             if key == "required" {
                 required = true;
             } else if key == "why" {
-                arguments
-                    .parse::<Token![=]>()
-                    .map_err(|error| wrong(error.span()))?;
-                why = Some(
-                    arguments
-                        .parse()
-                        .map_err(|error: syn::Error| wrong(error.span()))?,
-                );
+                arguments.parse::<Token![=]>().map_err(|error| wrong(error.span()))?;
+                why = Some(arguments.parse().map_err(|error: syn::Error| wrong(error.span()))?);
             } else {
                 return Err(wrong(key.span()));
             }
         }
         let why = why.ok_or_else(|| {
-            syn::Error::new(
-                kind.span(),
-                "say `why = \"…\"`: by this the operator decides whether to grant it",
-            )
+            syn::Error::new(kind.span(), "say `why = \"…\"`: by this the operator decides whether to grant it")
         })?;
-        Ok(Self {
-            kind: Ident::new(variant, kind.span()),
-            name,
-            why,
-            required,
-        })
+        Ok(Self { kind: Ident::new(variant, kind.span()), name, why, required })
     }
 }
 
 pub fn expand(body: TokenStream) -> syn::Result<TokenStream> {
     let plugin: Plugin = syn::parse2(body)?;
     let Some(tools) = plugin.tools.filter(|tools| !tools.is_empty()) else {
-        return Err(syn::Error::new(
-            Span::call_site(),
-            "a plugin has tools: `tools: [some_function]`",
-        ));
+        return Err(syn::Error::new(Span::call_site(), "a plugin has tools: `tools: [some_function]`"));
     };
     let name = or_cargo(plugin.name, "CARGO_PKG_NAME");
     let version = or_cargo(plugin.version, "CARGO_PKG_VERSION");
@@ -150,25 +121,16 @@ pub fn expand(body: TokenStream) -> syn::Result<TokenStream> {
     let entries = tools.iter().map(|tool| {
         quote_spanned! { tool.span() => ::longhaul_sdk::__private::ToolEntry::of::<#tool>() }
     });
-    let names = tools.iter().map(
-        |tool| quote_spanned! { tool.span() => <#tool as ::longhaul_sdk::__private::Tool>::NAME },
-    );
+    let names =
+        tools.iter().map(|tool| quote_spanned! { tool.span() => <#tool as ::longhaul_sdk::__private::Tool>::NAME });
     let checks = [
         check(
             &name,
             quote! { is_plugin_name },
             "a plugin's `name` starts with a lowercase letter and goes on with lowercase letters, digits and `-`, 64 at most",
         ),
-        check(
-            &version,
-            quote! { is_version },
-            "a plugin's `version` is a semantic version, such as 1.0.0",
-        ),
-        check(
-            &description,
-            quote! { is_said },
-            "a plugin has a `description`, here or in Cargo.toml",
-        ),
+        check(&version, quote! { is_version }, "a plugin's `version` is a semantic version, such as 1.0.0"),
+        check(&description, quote! { is_said }, "a plugin has a `description`, here or in Cargo.toml"),
     ];
     Ok(quote! {
         /// The plugin that this crate exports.

@@ -11,29 +11,15 @@ const SHAPE: &str = "a tool is `fn name(task: &Task, input: Input) -> Result<Out
 
 pub fn expand(arguments: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     let arguments: Arguments = syn::parse2(arguments)?;
-    let function: ItemFn = syn::parse2(item).map_err(|error| {
-        syn::Error::new(
-            error.span(),
-            format!("`#[tool]` belongs on a function: {SHAPE}"),
-        )
-    })?;
+    let function: ItemFn = syn::parse2(item)
+        .map_err(|error| syn::Error::new(error.span(), format!("`#[tool]` belongs on a function: {SHAPE}")))?;
     let (input, output) = types(&function)?;
     let name = &function.sig.ident;
-    let About {
-        check,
-        name: tool_name,
-        about,
-    } = about(
-        arguments,
-        &function.attrs,
-        name.to_string(),
-        name.span(),
-        "Any",
-    )?;
+    let About { check, name: tool_name, about } =
+        about(arguments, &function.attrs, name.to_string(), name.span(), "Any")?;
     let visibility = &function.vis;
     let output = quote_spanned! { output.span() => <#output as ::longhaul_sdk::__private::Returned>::Output };
-    let spec =
-        quote_spanned! { input.span() => ::longhaul_sdk::__private::spec::<#input, #output> };
+    let spec = quote_spanned! { input.span() => ::longhaul_sdk::__private::spec::<#input, #output> };
     Ok(quote! {
         #function
 
@@ -71,13 +57,8 @@ fn types(function: &ItemFn) -> syn::Result<(&Type, &Type)> {
         );
     }
     not_generic(&signature.generics, "a tool")?;
-    let [FnArg::Typed(task), FnArg::Typed(input)] =
-        &signature.inputs.iter().collect::<Vec<_>>()[..]
-    else {
-        return wrong(
-            signature.paren_token.span.join(),
-            "a tool takes a task and an input",
-        );
+    let [FnArg::Typed(task), FnArg::Typed(input)] = &signature.inputs.iter().collect::<Vec<_>>()[..] else {
+        return wrong(signature.paren_token.span.join(), "a tool takes a task and an input");
     };
     if !matches!(&*task.ty, Type::Reference(reference) if reference.mutability.is_none()) {
         return wrong(task.ty.span(), "a tool's first argument is a `&Task`");

@@ -84,14 +84,12 @@ impl Task {
     /// As [`Task::ask`].
     pub fn open<T>(&self, question: Question<T>) -> Result<Handle<T>, WaitError> {
         let id = wit_concurrent::ask(&question.to_wit()?).map_err(WaitError::from_wit)?;
-        Ok(Handle {
-            id: HandleId(id),
-            answer: PhantomData,
-        })
+        Ok(Handle { id: HandleId(id), answer: PhantomData })
     }
 
-    /// Starts another tool, named `plugin/tool`, as a child of this task. The plugin must [need](crate::plugin) it and the
-    /// operator grant it. The child's progress and questions appear under this task; cancelling this task cancels it.
+    /// Starts another tool, named `plugin/tool`, as a child of this task. The plugin must [need](crate::plugin) it
+    /// and the operator grant it. The child's progress and questions appear under this task; cancelling this task
+    /// cancels it.
     ///
     /// ```no_run
     /// # use longhaul_sdk::{Task, ToolError};
@@ -109,19 +107,11 @@ impl Task {
     /// # Errors
     /// [`WaitError::Refused`] if the tool is unknown, was not granted, or would be one child too many;
     /// [`WaitError::Malformed`] if the input does not fit its schema.
-    pub fn start_tool<T: DeserializeOwned>(
-        &self,
-        tool: &str,
-        input: &impl Serialize,
-    ) -> Result<Child<T>, WaitError> {
-        let input = serde_json::to_string(input).map_err(|problem| {
-            WaitError::Malformed(format!("the input for {tool} is not JSON: {problem}"))
-        })?;
+    pub fn start_tool<T: DeserializeOwned>(&self, tool: &str, input: &impl Serialize) -> Result<Child<T>, WaitError> {
+        let input = serde_json::to_string(input)
+            .map_err(|problem| WaitError::Malformed(format!("the input for {tool} is not JSON: {problem}")))?;
         let id = wit_concurrent::start_tool(tool, &input).map_err(WaitError::from_wit)?;
-        Ok(Child {
-            id: HandleId(id),
-            output: PhantomData,
-        })
+        Ok(Child { id: HandleId(id), output: PhantomData })
     }
 
     /// Waits until one of them is settled: the answer is its place in `on`. None if the time is up first.
@@ -134,8 +124,7 @@ impl Task {
         timeout: Option<Duration>,
     ) -> Result<Option<usize>, WaitError> {
         let on: Vec<u32> = on.into_iter().map(|handle| handle.into().0).collect();
-        let settled =
-            wit_concurrent::wait_any(&on, timeout.map(to_millis)).map_err(WaitError::from_wit)?;
+        let settled = wit_concurrent::wait_any(&on, timeout.map(to_millis)).map_err(WaitError::from_wit)?;
         Ok(settled.map(|index| index as usize))
     }
 
@@ -143,20 +132,12 @@ impl Task {
     ///
     /// # Errors
     /// [`WaitError::Malformed`] if the answer is no `T`, which happens only where `T` is stricter than its schema.
-    pub fn reply<T: DeserializeOwned>(
-        &self,
-        question: &Handle<T>,
-    ) -> Result<Option<Reply<T>>, WaitError> {
-        wit_concurrent::reply_to(question.id.0)
-            .map(Reply::from_wit)
-            .transpose()
+    pub fn reply<T: DeserializeOwned>(&self, question: &Handle<T>) -> Result<Option<Reply<T>>, WaitError> {
+        wit_concurrent::reply_to(question.id.0).map(Reply::from_wit).transpose()
     }
 
     /// What became of a child; none while it runs. A child without structured output gives a `()`.
-    pub fn result_of<T: DeserializeOwned>(
-        &self,
-        child: &Child<T>,
-    ) -> Option<Result<Output<T>, ToolError>> {
+    pub fn result_of<T: DeserializeOwned>(&self, child: &Child<T>) -> Option<Result<Output<T>, ToolError>> {
         let result = wit_concurrent::result_of(child.id.0)?;
         Some(result.map_err(ToolError::from_wit).and_then(output))
     }
@@ -169,17 +150,9 @@ impl Task {
 }
 
 fn output<T: DeserializeOwned>(output: wit::Output) -> Result<Output<T>, ToolError> {
-    let value = serde_json::from_str(output.structured.as_deref().unwrap_or("null")).map_err(
-        |problem| {
-            ToolError::failed(format!(
-                "a child's output is not what was expected: {problem}"
-            ))
-        },
-    )?;
-    Ok(Output {
-        value,
-        parts: output.parts.into_iter().map(Part::from_wit).collect(),
-    })
+    let value = serde_json::from_str(output.structured.as_deref().unwrap_or("null"))
+        .map_err(|problem| ToolError::failed(format!("a child's output is not what was expected: {problem}")))?;
+    Ok(Output { value, parts: output.parts.into_iter().map(Part::from_wit).collect() })
 }
 
 #[cfg(test)]
@@ -188,17 +161,9 @@ mod tests {
 
     #[test]
     fn a_childs_output_is_typed() {
-        let from = |structured: Option<&str>| wit::Output {
-            parts: vec![],
-            structured: structured.map(str::to_owned),
-        };
+        let from = |structured: Option<&str>| wit::Output { parts: vec![], structured: structured.map(str::to_owned) };
         assert_eq!(output::<Vec<u8>>(from(Some("[1]"))).unwrap().value, [1]);
         assert_eq!(output::<()>(from(None)).unwrap(), Output::new(()));
-        assert!(
-            output::<u8>(from(None))
-                .unwrap_err()
-                .to_string()
-                .starts_with("a child's output is not")
-        );
+        assert!(output::<u8>(from(None)).unwrap_err().to_string().starts_with("a child's output is not"));
     }
 }

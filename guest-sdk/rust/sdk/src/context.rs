@@ -51,8 +51,7 @@ mod tests {
 
     #[test]
     fn what_the_caller_left_out_is_none() {
-        let context =
-            Context::from_json(r#"{"timeZone":"Europe/Zurich","caller":{"a":1},"later":[]}"#);
+        let context = Context::from_json(r#"{"timeZone":"Europe/Zurich","caller":{"a":1},"later":[]}"#);
         assert_eq!(context.time_zone.as_deref(), Some("Europe/Zurich"));
         assert_eq!(context.caller, json!({"a": 1}));
         assert_eq!(context.session, None);

@@ -71,12 +71,7 @@ impl ToolError {
     }
 
     fn new(kind: ErrorKind, message: impl fmt::Display) -> Self {
-        Self {
-            kind,
-            message: message.to_string(),
-            retry_after: None,
-            details: None,
-        }
+        Self { kind, message: message.to_string(), retry_after: None, details: None }
     }
 
     /// For [`unavailable`](Self::unavailable): not before this much time has passed.
@@ -123,9 +118,7 @@ impl ToolError {
             },
             message: error.message,
             retry_after: error.retry_after.map(Duration::from_millis),
-            details: error
-                .details
-                .and_then(|text| serde_json::from_str(&text).ok()),
+            details: error.details.and_then(|text| serde_json::from_str(&text).ok()),
         }
     }
 }
@@ -204,21 +197,13 @@ mod tests {
 
     #[test]
     fn a_cancelled_wait_is_a_cancelled_tool() {
-        assert_eq!(
-            ToolError::from(WaitError::Cancelled),
-            ToolError::cancelled()
-        );
-        assert_eq!(
-            ToolError::from(WaitError::Refused("16 open questions".into())).kind(),
-            ErrorKind::Failed
-        );
+        assert_eq!(ToolError::from(WaitError::Cancelled), ToolError::cancelled());
+        assert_eq!(ToolError::from(WaitError::Refused("16 open questions".into())).kind(), ErrorKind::Failed);
     }
 
     #[test]
     fn an_error_survives_the_contract() {
-        let error = ToolError::unavailable("down")
-            .retry_after(Duration::from_millis(1500))
-            .details([1, 2]);
+        let error = ToolError::unavailable("down").retry_after(Duration::from_millis(1500)).details([1, 2]);
         assert_eq!(ToolError::from_wit(error.clone().into_wit()), error);
     }
 }

@@ -60,10 +60,7 @@ fn with_tool<P: Plugin, T>(
     let task = Task::new(call);
     let result = match P::TOOLS.iter().find(|tool| tool.name == task.tool()) {
         Some(tool) => run(tool, &task),
-        None => Err(ToolError::invalid_input(format!(
-            "the plugin has no tool `{}`",
-            task.tool()
-        ))),
+        None => Err(ToolError::invalid_input(format!("the plugin has no tool `{}`", task.tool()))),
     };
     // The last line may lack its end, and nothing else flushes it. Where stdout is gone nobody misses it.
     let _ = std::io::stdout().flush();
@@ -82,10 +79,7 @@ fn report_panics() {
 
 fn one_line(info: &PanicHookInfo<'_>) -> String {
     let payload = info.payload();
-    let text = payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or(payload.downcast_ref::<String>().map(String::as_str));
+    let text = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
     let message = text.unwrap_or("no message").replace('\n', " ");
     match info.location() {
         Some(place) => format!("panicked at {place}: {message}"),
@@ -178,28 +172,20 @@ mod tests {
     #[test]
     fn a_call_finds_its_tool() {
         let done = <Plugin as Guest>::execute(call("greet", json!({ "name": "Ada" }))).unwrap();
-        let Execution::Done(output) = done else {
-            panic!("pending")
-        };
+        let Execution::Done(output) = done else { panic!("pending") };
         assert_eq!(output.structured.as_deref(), Some("\"Hello Ada\""));
     }
 
     #[test]
     fn what_goes_wrong_is_said() {
-        let message = |tool, input| {
-            <Plugin as Guest>::execute(call(tool, input))
-                .unwrap_err()
-                .message
-        };
+        let message = |tool, input| <Plugin as Guest>::execute(call(tool, input)).unwrap_err().message;
         assert_eq!(message("greet", json!({ "name": "" })), "nobody to greet");
         assert_eq!(message("wave", json!({})), "the plugin has no tool `wave`");
         assert_eq!(
             message("greet", json!({})),
             "the input of greet does not fit: missing field `name` at line 1 column 2"
         );
-        let message = <Plugin as Guest>::await_task(call("greet", json!({})), vec![])
-            .unwrap_err()
-            .message;
+        let message = <Plugin as Guest>::await_task(call("greet", json!({})), vec![]).unwrap_err().message;
         assert!(message.contains("hands out no tickets"), "{message}");
     }
 }

@@ -6,9 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::bindings::exports::longhaul::tool::background_tool::{
-    Execution as WitExecution, Pending as WitPending,
-};
+use crate::bindings::exports::longhaul::tool::background_tool::{Execution as WitExecution, Pending as WitPending};
 use crate::error::ToolError;
 use crate::output::{self, IntoOutput};
 use crate::task::Task;
@@ -17,7 +15,8 @@ use crate::time::to_millis;
 /// A tool whose work is done by somebody else: a build server, a batch queue, a printer.
 ///
 /// It starts the work and returns a *ticket*, with which the work is found again. Between two checks the plugin is not
-/// in memory at all, and the ticket is all that is kept. [`job`](macro@crate::job) on the implementation makes it a tool.
+/// in memory at all, and the ticket is all that is kept. [`job`](macro@crate::job) on the implementation makes it a
+/// tool.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -84,19 +83,13 @@ pub trait Job {
     ///
     /// # Errors
     /// As any tool.
-    fn start(
-        task: &Task,
-        input: Self::Input,
-    ) -> Result<Execution<Self::Ticket, Self::Output>, ToolError>;
+    fn start(task: &Task, input: Self::Input) -> Result<Execution<Self::Ticket, Self::Output>, ToolError>;
 
     /// Looks after the work. [`Task::input`] has the input once more.
     ///
     /// # Errors
     /// As any tool; [`ToolError::unavailable`] where it is only the looking that failed.
-    fn check(
-        task: &Task,
-        ticket: Self::Ticket,
-    ) -> Result<Execution<Self::Ticket, Self::Output>, ToolError>;
+    fn check(task: &Task, ticket: Self::Ticket) -> Result<Execution<Self::Ticket, Self::Output>, ToolError>;
 
     /// Stops the work: after a cancellation, a deadline or a limit. Called until it returned once.
     ///
@@ -122,19 +115,13 @@ pub enum Execution<K, O> {
 impl<K, O> Execution<K, O> {
     /// It goes on elsewhere, and this is with what it is found again.
     pub fn pending(ticket: K) -> Self {
-        Self::Pending {
-            ticket,
-            after: None,
-        }
+        Self::Pending { ticket, after: None }
     }
 
     /// When to look again; nothing if it is done.
     pub fn after(self, wait: Duration) -> Self {
         match self {
-            Self::Pending { ticket, .. } => Self::Pending {
-                ticket,
-                after: Some(wait),
-            },
+            Self::Pending { ticket, .. } => Self::Pending { ticket, after: Some(wait) },
             done => done,
         }
     }
@@ -156,20 +143,16 @@ pub fn cancel<J: Job>(task: &Task, ticket: &[u8]) -> Result<(), ToolError> {
 }
 
 fn read<J: Job>(ticket: &[u8]) -> Result<J::Ticket, ToolError> {
-    serde_json::from_slice(ticket).map_err(|problem| {
-        ToolError::failed(format!(
-            "this version of the plugin cannot read the ticket: {problem}"
-        ))
-    })
+    serde_json::from_slice(ticket)
+        .map_err(|problem| ToolError::failed(format!("this version of the plugin cannot read the ticket: {problem}")))
 }
 
 fn to_wit<J: Job>(execution: Execution<J::Ticket, J::Output>) -> Result<WitExecution, ToolError> {
     Ok(match execution {
         Execution::Done(value) => WitExecution::Done(output::to_wit(value)?),
         Execution::Pending { ticket, after } => WitExecution::Pending(WitPending {
-            ticket: serde_json::to_vec(&ticket).map_err(|problem| {
-                ToolError::failed(format!("the ticket is not JSON: {problem}"))
-            })?,
+            ticket: serde_json::to_vec(&ticket)
+                .map_err(|problem| ToolError::failed(format!("the ticket is not JSON: {problem}")))?,
             after: after.map(to_millis),
         }),
     })

@@ -1,5 +1,5 @@
-//! Write tools for [Longhaul](https://github.com/longhaul/longhaul): long jobs for AI agents, which report progress, ask
-//! people questions and outlive the process that runs them.
+//! Write tools for [Longhaul](https://github.com/longhaul/longhaul): long jobs for AI agents, which report progress,
+//! ask people questions and outlive the process that runs them.
 //!
 //! A tool is a function. Its input and output are structs, from which the schemas come; its doc comment is what a model
 //! reads to decide whether to call it.
@@ -47,8 +47,8 @@
 //!
 //! The crate is a `cdylib` with `longhaul-sdk`, `serde` (with `derive`) and `schemars` 1 as dependencies, built with
 //! `cargo build --release --target wasm32-wasip2`. What needs no host can be tested as usual with `cargo test`, the
-//! manifest too: `plugin!` declares a type `Plugin`, and `Plugin::manifest()` is what the host gets. What calls the host,
-//! such as [`Task::ask`], panics outside of a component.
+//! manifest too: `plugin!` declares a type `Plugin`, and `Plugin::manifest()` is what the host gets. What calls the
+//! host, such as [`Task::ask`], panics outside of a component.
 //!
 //! Work that is done elsewhere is a [`Job`]. A function's panic fails the task with the panic's message.
 #![deny(missing_docs)]

@@ -2,8 +2,8 @@
 
 /// Makes a function a tool.
 ///
-/// The function takes a `&Task` and one struct, and returns a `Result<_, ToolError>`. The tool's name is the function's,
-/// its description the doc comment, its schemas come from the types. List it in [`plugin!`](crate::plugin).
+/// The function takes a `&Task` and one struct, and returns a `Result<_, ToolError>`. The tool's name is the
+/// function's, its description the doc comment, its schemas come from the types. List it in [`plugin!`](crate::plugin).
 ///
 /// | argument | |
 /// |---|---|
@@ -30,8 +30,8 @@ pub use longhaul_sdk_macros::tool;
 
 /// Makes an implementation of [`Job`](crate::Job) a tool: work that is done elsewhere.
 ///
-/// The tool's name is the type's in snake case, its description the implementation's doc comment. The arguments are those
-/// of [`tool`](macro@crate::tool); without `pace` it is `long`. See [`Job`](crate::Job) for an example.
+/// The tool's name is the type's in snake case, its description the implementation's doc comment. The arguments are
+/// those of [`tool`](macro@crate::tool); without `pace` it is `long`. See [`Job`](crate::Job) for an example.
 pub use longhaul_sdk_macros::job;
 
 /// Gathers a crate's tools into the plugin that the component exports. Once per crate.

@@ -117,11 +117,7 @@ impl Manifest {
     /// What no type could rule out: an input that is not an object.
     pub(crate) fn check(&self) -> Result<(), String> {
         for tool in &self.tools {
-            if tool
-                .input_schema
-                .get("type")
-                .is_none_or(|kind| kind != "object")
-            {
+            if tool.input_schema.get("type").is_none_or(|kind| kind != "object") {
                 return Err(format!(
                     "the input of the tool `{}` has to be a struct with named fields, because callers send a JSON object",
                     tool.name
@@ -133,14 +129,7 @@ impl Manifest {
 }
 
 /// A manifest without tools, for `plugin!`. What Cargo leaves empty is left out.
-pub fn new(
-    name: &str,
-    version: &str,
-    description: &str,
-    license: &str,
-    homepage: &str,
-    needs: Vec<Need>,
-) -> Manifest {
+pub fn new(name: &str, version: &str, description: &str, license: &str, homepage: &str, needs: Vec<Need>) -> Manifest {
     let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     Manifest {
         manifest: 1,
@@ -156,10 +145,5 @@ pub fn new(
 
 /// One need, for `plugin!`.
 pub fn need(kind: NeedKind, name: &str, why: &str, required: bool) -> Need {
-    Need {
-        kind,
-        name: name.to_owned(),
-        why: why.to_owned(),
-        required,
-    }
+    Need { kind, name: name.to_owned(), why: why.to_owned(), required }
 }

@@ -33,10 +33,7 @@ pub struct Output<T> {
 impl<T> Output<T> {
     /// The value, with no parts yet.
     pub fn new(value: T) -> Self {
-        Self {
-            value,
-            parts: Vec::new(),
-        }
+        Self { value, parts: Vec::new() }
     }
 
     /// Adds a part in Markdown.
@@ -95,11 +92,7 @@ impl Part {
     }
 
     fn new(media_type: impl Into<String>, data: PartData) -> Self {
-        Self {
-            media_type: media_type.into(),
-            name: None,
-            data,
-        }
+        Self { media_type: media_type.into(), name: None, data }
     }
 
     /// Gives the part a name.
@@ -201,9 +194,7 @@ mod tests {
         assert_eq!(output.structured.as_deref(), Some(r#"{"rows":3}"#));
         assert_eq!(output.parts.len(), 1);
         assert_eq!(output.parts[0].media_type, "application/json");
-        let wit::PartData::Text(text) = &output.parts[0].data else {
-            panic!("not text")
-        };
+        let wit::PartData::Text(text) = &output.parts[0].data else { panic!("not text") };
         assert_eq!(text, "{\n  \"rows\": 3\n}");
     }
 

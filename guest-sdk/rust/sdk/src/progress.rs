@@ -17,12 +17,7 @@ pub struct Progress(wit::Progress);
 
 impl Progress {
     pub(crate) fn new(message: String) -> Self {
-        Self(wit::Progress {
-            message,
-            done: None,
-            total: None,
-            level: wit::Level::Info,
-        })
+        Self(wit::Progress { message, done: None, total: None, level: wit::Level::Info })
     }
 
     /// How much is done, in a unit of your choice. It never falls within one task.

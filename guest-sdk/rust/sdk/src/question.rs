@@ -68,34 +68,24 @@ impl Question<String> {
     /// let question = Question::choose_from("Which branch?", [("main", "main (default)"), ("next", "next")]);
     /// assert!(question.check().is_ok());
     /// ```
-    pub fn choose_from<V, N>(
-        prompt: impl Into<String>,
-        choices: impl IntoIterator<Item = (V, N)>,
-    ) -> Self
+    pub fn choose_from<V, N>(prompt: impl Into<String>, choices: impl IntoIterator<Item = (V, N)>) -> Self
     where
         V: Into<String>,
         N: Into<String>,
     {
-        let choices = choices
-            .into_iter()
-            .map(|(value, title)| (value.into(), title.into()));
+        let choices = choices.into_iter().map(|(value, title)| (value.into(), title.into()));
         Self::new(prompt, schema::choice(choices))
     }
 }
 
 impl Question<Vec<String>> {
     /// Any of some choices that are known only at run time; see [`choose_from`](Question::choose_from).
-    pub fn choose_many_from<V, N>(
-        prompt: impl Into<String>,
-        choices: impl IntoIterator<Item = (V, N)>,
-    ) -> Self
+    pub fn choose_many_from<V, N>(prompt: impl Into<String>, choices: impl IntoIterator<Item = (V, N)>) -> Self
     where
         V: Into<String>,
         N: Into<String>,
     {
-        let choices = choices
-            .into_iter()
-            .map(|(value, title)| (value.into(), title.into()));
+        let choices = choices.into_iter().map(|(value, title)| (value.into(), title.into()));
         Self::new(prompt, schema::several(schema::choice(choices)))
     }
 }
@@ -161,14 +151,7 @@ impl Question<Value> {
 
 impl<T> Question<T> {
     fn new(prompt: impl Into<String>, schema: Value) -> Self {
-        Self {
-            prompt: prompt.into(),
-            detail: None,
-            schema,
-            timeout: None,
-            options: Map::new(),
-            answer: PhantomData,
-        }
+        Self { prompt: prompt.into(), detail: None, schema, timeout: None, options: Map::new(), answer: PhantomData }
     }
 
     /// Markdown shown under the prompt: what one has to know to answer.
@@ -214,8 +197,7 @@ impl<T> Question<T> {
             detail: self.detail.clone(),
             answer: self.schema.to_string(),
             timeout: self.timeout.map(to_millis),
-            options: (!self.options.is_empty())
-                .then(|| Value::Object(self.options.clone()).to_string()),
+            options: (!self.options.is_empty()).then(|| Value::Object(self.options.clone()).to_string()),
         })
     }
 }
@@ -248,10 +230,7 @@ mod tests {
         assert_eq!(question.answer, r#"{"type":"string"}"#);
         assert_eq!(question.timeout, Some(2000));
         let options: Value = serde_json::from_str(&question.options.unwrap()).unwrap();
-        assert_eq!(
-            options,
-            json!({ "audience": "finance", "default": "office@example.com", "sensitive": true })
-        );
+        assert_eq!(options, json!({ "audience": "finance", "default": "office@example.com", "sensitive": true }));
     }
 
     #[test]
@@ -262,12 +241,7 @@ mod tests {
     #[test]
     fn a_question_that_nobody_could_answer_is_not_asked() {
         let nothing: [(&str, &str); 0] = [];
-        let problem = Question::choose_from("Which?", nothing)
-            .to_wit()
-            .unwrap_err();
-        assert_eq!(
-            problem.to_string(),
-            "the answer is a choice with nothing to choose from"
-        );
+        let problem = Question::choose_from("Which?", nothing).to_wit().unwrap_err();
+        assert_eq!(problem.to_string(), "the answer is a choice with nothing to choose from");
     }
 }

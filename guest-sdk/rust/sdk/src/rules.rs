@@ -60,7 +60,8 @@ pub const fn is_version(version: &str) -> bool {
     at == text.len()
 }
 
-/// Where identifiers joined by dots end; none if one is empty, or is a number with leading zeros where that is forbidden.
+/// Where identifiers joined by dots end; none if one is empty, or is a number with leading zeros where that is
+/// forbidden.
 const fn identifiers(text: &[u8], mut at: usize, canonical_numbers: bool) -> Option<usize> {
     loop {
         let start = at;
@@ -69,8 +70,7 @@ const fn identifiers(text: &[u8], mut at: usize, canonical_numbers: bool) -> Opt
             is_number &= text[at].is_ascii_digit();
             at += 1;
         }
-        if at == start || (canonical_numbers && is_number && text[start] == b'0' && at > start + 1)
-        {
+        if at == start || (canonical_numbers && is_number && text[start] == b'0' && at > start + 1) {
             return None;
         }
         if at == text.len() || text[at] != b'.' {
@@ -132,14 +132,9 @@ mod tests {
 
     #[test]
     fn versions() {
-        for version in [
-            "0.1.0",
-            "1.0.0-alpha.1",
-            "1.0.0-0.3.7",
-            "1.2.3+20130313",
-            "1.0.0-beta-x+exp.sha.007",
-            "10.20.30",
-        ] {
+        for version in
+            ["0.1.0", "1.0.0-alpha.1", "1.0.0-0.3.7", "1.2.3+20130313", "1.0.0-beta-x+exp.sha.007", "10.20.30"]
+        {
             assert!(is_version(version), "{version}");
         }
         for version in [

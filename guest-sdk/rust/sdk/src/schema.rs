@@ -17,21 +17,13 @@ pub(crate) fn of_output<T: JsonSchema>() -> Value {
 
 /// What `T` accepts, with every type spelled out where it is used: forms have no `$ref`.
 pub(crate) fn inline<T: JsonSchema>() -> Value {
-    of::<T>(
-        SchemaSettings::draft2020_12()
-            .for_deserialize()
-            .with(|settings| settings.inline_subschemas = true),
-    )
+    of::<T>(SchemaSettings::draft2020_12().for_deserialize().with(|settings| settings.inline_subschemas = true))
 }
 
 fn of<T: JsonSchema>(settings: SchemaSettings) -> Value {
-    let settings = settings
-        .with(|settings| settings.meta_schema = None)
-        .with_transform(RecursiveTransform(plain_number));
-    let mut schema = settings
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value();
+    let settings =
+        settings.with(|settings| settings.meta_schema = None).with_transform(RecursiveTransform(plain_number));
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(schema) = schema.as_object_mut() {
         // The name of a Rust type tells a caller nothing.
         if schema.get("title").and_then(Value::as_str) == Some(&*T::schema_name()) {
@@ -47,9 +39,7 @@ fn plain_number(schema: &mut Schema) {
         Some("int32") => Some((json!(i32::MIN), json!(i32::MAX))),
         Some("uint32") => Some((json!(0), json!(u32::MAX))),
         // schemars gives the bounds of smaller ones itself.
-        Some("int8" | "uint8" | "int16" | "uint16" | "int64" | "uint64" | "int128" | "uint128") => {
-            None
-        }
+        Some("int8" | "uint8" | "int16" | "uint16" | "int64" | "uint64" | "int128" | "uint128") => None,
         Some("int" | "uint" | "float" | "double") => None,
         _ => return,
     };
@@ -95,18 +85,9 @@ mod tests {
     #[test]
     fn numbers_have_bounds_and_no_formats() {
         assert_eq!(of_input::<f64>(), json!({ "type": "number" }));
-        assert_eq!(
-            of_input::<Option<usize>>(),
-            json!({ "type": ["integer", "null"], "minimum": 0 })
-        );
-        assert_eq!(
-            of_input::<u8>(),
-            json!({ "type": "integer", "minimum": 0, "maximum": 255 })
-        );
-        assert_eq!(
-            of_input::<i32>(),
-            json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX })
-        );
+        assert_eq!(of_input::<Option<usize>>(), json!({ "type": ["integer", "null"], "minimum": 0 }));
+        assert_eq!(of_input::<u8>(), json!({ "type": "integer", "minimum": 0, "maximum": 255 }));
+        assert_eq!(of_input::<i32>(), json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX }));
     }
 
     #[test]

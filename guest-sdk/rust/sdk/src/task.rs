@@ -15,8 +15,8 @@ use crate::time::to_millis;
 /// The task that a tool carries out, and what the tool may ask of the host meanwhile.
 ///
 /// Whatever a tool gets from here, and from clocks, random numbers and hash maps too, is recorded. After a crash or a
-/// long wait the tool is run again from its start and given the same results, so that its variables are as they were; nothing
-/// is sent or asked twice. `println!` and `eprintln!` go to the task's log.
+/// long wait the tool is run again from its start and given the same results, so that its variables are as they were;
+/// nothing is sent or asked twice. `println!` and `eprintln!` go to the task's log.
 #[derive(Debug)]
 pub struct Task {
     call: wit::Call,
@@ -25,10 +25,7 @@ pub struct Task {
 
 impl Task {
     pub(crate) fn new(call: wit::Call) -> Self {
-        Self {
-            call,
-            context: OnceCell::new(),
-        }
+        Self { call, context: OnceCell::new() }
     }
 
     pub(crate) fn tool(&self) -> &str {
@@ -52,20 +49,17 @@ impl Task {
 
     /// Who called and from where, as far as the caller said.
     pub fn context(&self) -> &Context {
-        self.context
-            .get_or_init(|| Context::from_json(&self.call.context))
+        self.context.get_or_init(|| Context::from_json(&self.call.context))
     }
 
-    /// The input, for a [`Job`](crate::Job) that needs it again when it checks or cancels. A tool gets it as its argument.
+    /// The input, for a [`Job`](crate::Job) that needs it again when it checks or cancels. A tool gets it as its
+    /// argument.
     ///
     /// # Errors
     /// [`ToolError::invalid_input`] if it is no `T`.
     pub fn input<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
         serde_json::from_str(&self.call.input).map_err(|problem| {
-            ToolError::invalid_input(format!(
-                "the input of {} does not fit: {problem}",
-                self.tool()
-            ))
+            ToolError::invalid_input(format!("the input of {} does not fit: {problem}", self.tool()))
         })
     }
 

@@ -25,10 +25,7 @@ pub trait Tool {
     fn execute(task: &Task) -> Result<WitExecution, ToolError>;
 
     fn await_task(task: &Task, _ticket: &[u8]) -> Result<WitExecution, ToolError> {
-        Err(ToolError::failed(format!(
-            "{} hands out no tickets, so there is none to look after",
-            task.tool()
-        )))
+        Err(ToolError::failed(format!("{} hands out no tickets, so there is none to look after", task.tool())))
     }
 
     fn cancel_task(_task: &Task, _ticket: &[u8]) -> Result<(), ToolError> {
@@ -75,10 +72,7 @@ where
 }
 
 /// Runs a tool that is a function.
-pub fn run<I, O>(
-    task: &Task,
-    function: fn(&Task, I) -> Result<O, ToolError>,
-) -> Result<WitExecution, ToolError>
+pub fn run<I, O>(task: &Task, function: fn(&Task, I) -> Result<O, ToolError>) -> Result<WitExecution, ToolError>
 where
     I: DeserializeOwned,
     O: IntoOutput,

@@ -52,7 +52,8 @@ pub fn hash_imports(task: &Task, input: Rounds) -> Result<Trace, ToolError> {
         two_timers(&mut seen);
         seen.add("order", iteration_order());
         seen.add("wall", SystemTime::now());
-        // What has been published binds what was given: a rerun that was given something else would publish another number.
+        // What has been published binds what was given: a rerun that was given something else would publish another
+        // number.
         println!("round {round} done: {}", seen.so_far());
     }
     Ok(seen.finish())

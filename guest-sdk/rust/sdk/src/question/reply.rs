@@ -42,12 +42,10 @@ impl<T> Reply<T> {
     pub fn or_fail(self) -> Result<T, ToolError> {
         match self {
             Self::Answered(answer) => Ok(answer.value),
-            Self::Declined(Some(reason)) => Err(ToolError::failed(format!(
-                "a question that had to be answered was declined: {reason}"
-            ))),
-            Self::Declined(None) => Err(ToolError::failed(
-                "a question that had to be answered was declined",
-            )),
+            Self::Declined(Some(reason)) => {
+                Err(ToolError::failed(format!("a question that had to be answered was declined: {reason}")))
+            }
+            Self::Declined(None) => Err(ToolError::failed("a question that had to be answered was declined")),
             Self::TimedOut => Err(ToolError::failed("nobody answered a question in time")),
         }
     }
@@ -56,10 +54,7 @@ impl<T> Reply<T> {
 impl<T: DeserializeOwned> Reply<T> {
     pub(crate) fn from_wit(reply: wit::Reply) -> Result<Self, WaitError> {
         Ok(match reply {
-            wit::Reply::Answered(answer) => Self::Answered(Answer {
-                value: parse(&answer.value)?,
-                by: answer.by,
-            }),
+            wit::Reply::Answered(answer) => Self::Answered(Answer { value: parse(&answer.value)?, by: answer.by }),
             wit::Reply::Declined(reason) => Self::Declined(reason),
             wit::Reply::TimedOut => Self::TimedOut,
         })
@@ -68,12 +63,8 @@ impl<T: DeserializeOwned> Reply<T> {
 
 fn parse<T: DeserializeOwned>(answer: &str) -> Result<T, WaitError> {
     // Without the answer itself, and so without serde's message: it may be sensitive.
-    let malformed = |_| {
-        WaitError::Malformed(format!(
-            "the answer fits its schema and yet is no `{}`",
-            std::any::type_name::<T>()
-        ))
-    };
+    let malformed =
+        |_| WaitError::Malformed(format!("the answer fits its schema and yet is no `{}`", std::any::type_name::<T>()));
     let mut value: Value = serde_json::from_str(answer).map_err(malformed)?;
     whole_numbers(&mut value);
     serde_json::from_value(value).map_err(malformed)
@@ -83,9 +74,7 @@ fn parse<T: DeserializeOwned>(answer: &str) -> Result<T, WaitError> {
 fn whole_numbers(value: &mut Value) {
     match value {
         Value::Number(number) => {
-            if let Some(float) = number
-                .as_f64()
-                .filter(|float| number.is_f64() && float.fract() == 0.0)
+            if let Some(float) = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0)
                 && float.abs() < 9e15
             {
                 *value = Value::from(float as i64);
@@ -102,33 +91,19 @@ mod tests {
     use super::*;
 
     fn answered(value: &str) -> wit::Reply {
-        wit::Reply::Answered(wit::Answer {
-            value: value.into(),
-            by: Some("Ada".into()),
-        })
+        wit::Reply::Answered(wit::Answer { value: value.into(), by: Some("Ada".into()) })
     }
 
     #[test]
     fn an_answer_is_typed() {
         let reply = Reply::<u8>::from_wit(answered("2.0")).unwrap();
-        assert_eq!(
-            reply,
-            Reply::Answered(Answer {
-                value: 2,
-                by: Some("Ada".into())
-            })
-        );
-        assert_eq!(
-            Reply::<f64>::from_wit(answered("2.5")).unwrap().or_fail(),
-            Ok(2.5)
-        );
+        assert_eq!(reply, Reply::Answered(Answer { value: 2, by: Some("Ada".into()) }));
+        assert_eq!(Reply::<f64>::from_wit(answered("2.5")).unwrap().or_fail(), Ok(2.5));
     }
 
     #[test]
     fn an_answer_of_another_type_is_not_repeated() {
-        let problem = Reply::<bool>::from_wit(answered("\"yes\""))
-            .unwrap_err()
-            .to_string();
+        let problem = Reply::<bool>::from_wit(answered("\"yes\"")).unwrap_err().to_string();
         assert_eq!(problem, "the answer fits its schema and yet is no `bool`");
     }
 

@@ -13,7 +13,8 @@ use crate::schema;
 const MOST_FIELDS: usize = 50;
 const MOST_CHOICES: usize = 500;
 
-const KINDS: &str = "an answer is a boolean, a number, an integer, a string, a choice, an array of choices or a flat form of these";
+const KINDS: &str =
+    "an answer is a boolean, a number, an integer, a string, a choice, an array of choices or a flat form of these";
 
 /// The formats of strings that every face knows how to ask for.
 const FORMATS: [&str; 4] = ["date", "date-time", "email", "uri"];
@@ -22,9 +23,7 @@ const FORMATS: [&str; 4] = ["date", "date-time", "email", "uri"];
 pub(crate) fn of<T: JsonSchema>() -> Value {
     let mut schema = schema::inline::<T>();
     // A form takes its fields and no others anyway.
-    if let Some(members) = schema
-        .as_object_mut()
-        .filter(|members| members.contains_key("properties"))
+    if let Some(members) = schema.as_object_mut().filter(|members| members.contains_key("properties"))
         && members.get("additionalProperties") == Some(&Value::Bool(false))
     {
         members.remove("additionalProperties");
@@ -54,10 +53,7 @@ pub(crate) fn several(mut choice: Value) -> Value {
 }
 
 fn titled(choices: impl IntoIterator<Item = (String, String)>) -> Value {
-    choices
-        .into_iter()
-        .map(|(value, title)| json!({ "const": value, "title": title }))
-        .collect()
+    choices.into_iter().map(|(value, title)| json!({ "const": value, "title": title })).collect()
 }
 
 /// Rewrites what schemars says about one field in the words of the subset.
@@ -66,11 +62,7 @@ fn simplify(field: &mut Value) {
     let Some(members) = field.as_object_mut() else {
         return;
     };
-    if let Some(choices) = members
-        .get("oneOf")
-        .and_then(Value::as_array)
-        .and_then(|all| choices(all))
-    {
+    if let Some(choices) = members.get("oneOf").and_then(Value::as_array).and_then(|all| choices(all)) {
         members.insert("type".into(), "string".into());
         members.insert("oneOf".into(), titled(choices));
     }
@@ -116,9 +108,7 @@ fn unwrap_option(field: &mut Value) {
 fn choices(variants: &[Value]) -> Option<Vec<(String, String)>> {
     let mut choices = Vec::new();
     for variant in variants {
-        let title = ["title", "description"]
-            .iter()
-            .find_map(|name| variant.get(name)?.as_str());
+        let title = ["title", "description"].iter().find_map(|name| variant.get(name)?.as_str());
         let values = match (variant.get("const"), variant.get("enum")) {
             (Some(value), None) => std::slice::from_ref(value),
             (None, Some(Value::Array(values))) => values,
@@ -139,34 +129,20 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
     if schema.get("type").is_none_or(|kind| kind != "object") {
         return check_field(schema).map_err(|problem| format!("the answer {problem}"));
     }
-    only(
-        schema,
-        &["type", "title", "description", "properties", "required"],
-    )
-    .map_err(|keyword| format!("a form is a plain struct: `{keyword}` is more than that"))?;
+    only(schema, &["type", "title", "description", "properties", "required"])
+        .map_err(|keyword| format!("a form is a plain struct: `{keyword}` is more than that"))?;
     let Some(fields) = schema.get("properties").and_then(Value::as_object) else {
         return Err("a form needs at least one field".into());
     };
     if !(1..=MOST_FIELDS).contains(&fields.len()) {
-        return Err(format!(
-            "a form has 1 to {MOST_FIELDS} fields, not {}",
-            fields.len()
-        ));
+        return Err(format!("a form has 1 to {MOST_FIELDS} fields, not {}", fields.len()));
     }
     for (name, field) in fields {
         check_field(field).map_err(|problem| format!("the form's field `{name}` {problem}"))?;
     }
-    let required = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
-    match required
-        .iter()
-        .find(|name| name.as_str().is_none_or(|name| !fields.contains_key(name)))
-    {
-        Some(name) => Err(format!(
-            "the form requires {name}, which is none of its fields"
-        )),
+    let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    match required.iter().find(|name| name.as_str().is_none_or(|name| !fields.contains_key(name))) {
+        Some(name) => Err(format!("the form requires {name}, which is none of its fields")),
         None => Ok(()),
     }
 }
@@ -183,9 +159,7 @@ fn check_field(field: &Value) -> Result<(), String> {
         Some("object") => return Err(format!("is an object; {KINDS}")),
         Some(other) => return Err(format!("is of type `{other}`; {KINDS}")),
         None if field.get("oneOf").is_some() || field.get("anyOf").is_some() => {
-            return Err(format!(
-                "has several shapes; {KINDS}, and a choice is an enum whose variants carry no data"
-            ));
+            return Err(format!("has several shapes; {KINDS}, and a choice is an enum whose variants carry no data"));
         }
         None => return Err(format!("has no single type; {KINDS}")),
     };
@@ -201,21 +175,16 @@ fn check_string(field: &Value) -> Result<(), String> {
         check_plain_choices(choices)?;
         return only_of_field(field, &["enum", "enumNames"]);
     }
-    match field
-        .get("format")
-        .map(|format| format.as_str().unwrap_or_default())
-    {
-        Some(format) if !FORMATS.contains(&format) => Err(format!(
-            "is a string of the format `{format}`; {} can be asked for",
-            FORMATS.join(", ")
-        )),
+    match field.get("format").map(|format| format.as_str().unwrap_or_default()) {
+        Some(format) if !FORMATS.contains(&format) => {
+            Err(format!("is a string of the format `{format}`; {} can be asked for", FORMATS.join(", ")))
+        }
         _ => only_of_field(field, &["minLength", "maxLength", "format"]),
     }
 }
 
 fn check_items(items: &Value) -> Result<(), String> {
-    let beyond =
-        |keyword| format!("is an array whose items have `{keyword}`, which cannot be asked for");
+    let beyond = |keyword| format!("is an array whose items have `{keyword}`, which cannot be asked for");
     if let Some(choices) = items.get("anyOf") {
         only(items, &["anyOf"]).map_err(beyond)?;
         check_titled(choices)
@@ -223,20 +192,14 @@ fn check_items(items: &Value) -> Result<(), String> {
         only(items, &["type", "enum"]).map_err(beyond)?;
         check_plain_choices(choices)
     } else {
-        Err(
-            "is an array of something else than choices; only an array of choices can be asked for"
-                .into(),
-        )
+        Err("is an array of something else than choices; only an array of choices can be asked for".into())
     }
 }
 
 fn check_titled(choices: &Value) -> Result<(), String> {
     let choices = choices.as_array().map_or(&[][..], Vec::as_slice);
     let is_string = |choice: &Value, name| choice.get(name).is_some_and(Value::is_string);
-    if choices
-        .iter()
-        .any(|choice| !is_string(choice, "const") || !is_string(choice, "title"))
-    {
+    if choices.iter().any(|choice| !is_string(choice, "const") || !is_string(choice, "title")) {
         return Err("is a choice that carries data: only an enum whose variants carry none can be asked for".into());
     }
     check_choices(choices.iter().filter_map(|choice| choice["const"].as_str()))
@@ -260,27 +223,19 @@ fn check_choices<'a>(choices: impl Iterator<Item = &'a str>) -> Result<(), Strin
     match seen.len() {
         0 => Err("is a choice with nothing to choose from".into()),
         1..=MOST_CHOICES => Ok(()),
-        count => Err(format!(
-            "is a choice among {count}; {MOST_CHOICES} is the most"
-        )),
+        count => Err(format!("is a choice among {count}; {MOST_CHOICES} is the most")),
     }
 }
 
 fn only_of_field(field: &Value, known: &[&str]) -> Result<(), String> {
-    only(
-        field,
-        &[&["type", "title", "description", "default"], known].concat(),
-    )
-    .map_err(|keyword| format!("has `{keyword}`, which cannot be asked for; {KINDS}"))
+    only(field, &[&["type", "title", "description", "default"], known].concat())
+        .map_err(|keyword| format!("has `{keyword}`, which cannot be asked for; {KINDS}"))
 }
 
 /// The first keyword that is not known.
 fn only<'a>(schema: &'a Value, known: &[&str]) -> Result<(), &'a str> {
     let keywords = schema.as_object().into_iter().flat_map(Map::keys);
-    match keywords
-        .into_iter()
-        .find(|keyword| !known.contains(&keyword.as_str()))
-    {
+    match keywords.into_iter().find(|keyword| !known.contains(&keyword.as_str())) {
         Some(keyword) => Err(keyword),
         None => Ok(()),
     }

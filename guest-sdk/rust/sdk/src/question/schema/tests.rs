@@ -21,10 +21,7 @@ enum Described {
 
 #[test]
 fn an_enum_without_docs_is_a_plain_choice() {
-    assert_eq!(
-        of::<Plain>(),
-        json!({ "type": "string", "enum": ["red", "green"] })
-    );
+    assert_eq!(of::<Plain>(), json!({ "type": "string", "enum": ["red", "green"] }));
     check(&of::<Plain>()).unwrap();
 }
 
@@ -74,26 +71,14 @@ fn a_flat_struct_is_a_form() {
     let schema = of::<Form>();
     check(&schema).unwrap();
     let fields = &schema["properties"];
-    assert_eq!(
-        fields["payer"],
-        json!({ "type": "string", "description": "Who pays?" })
-    );
+    assert_eq!(fields["payer"], json!({ "type": "string", "description": "Who pays?" }));
     assert_eq!(fields["colour"]["type"], "string");
     assert_eq!(fields["amount"], json!({ "type": "number" }));
-    assert_eq!(
-        fields["copies"],
-        json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX })
-    );
-    assert_eq!(
-        fields["small"],
-        json!({ "type": "integer", "minimum": -128, "maximum": 127 })
-    );
+    assert_eq!(fields["copies"], json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }));
+    assert_eq!(fields["small"], json!({ "type": "integer", "minimum": -128, "maximum": 127 }));
     assert_eq!(schema.get("additionalProperties"), None);
     assert_eq!(fields["note"], json!({ "type": "string" }));
-    assert_eq!(
-        schema["required"],
-        json!(["colours", "amount", "copies", "small", "urgent"])
-    );
+    assert_eq!(schema["required"], json!(["colours", "amount", "copies", "small", "urgent"]));
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -128,29 +113,15 @@ fn problem_of<T: JsonSchema>() -> String {
 
 #[test]
 fn what_is_not_flat_is_named() {
-    assert!(
-        problem_of::<Nested>().starts_with("the form's field `inner` is an object"),
-        "{}",
-        problem_of::<Nested>()
-    );
-    assert!(
-        problem_of::<WithData>().contains("variants carry no data"),
-        "{}",
-        problem_of::<WithData>()
-    );
+    assert!(problem_of::<Nested>().starts_with("the form's field `inner` is an object"), "{}", problem_of::<Nested>());
+    assert!(problem_of::<WithData>().contains("variants carry no data"), "{}", problem_of::<WithData>());
     assert!(
         problem_of::<ManyTexts>().starts_with("the form's field `lines` is an array"),
         "{}",
         problem_of::<ManyTexts>()
     );
-    assert!(
-        problem_of::<Recursive>().contains('`'),
-        "{}",
-        problem_of::<Recursive>()
-    );
-    assert!(
-        problem_of::<std::collections::BTreeMap<String, u8>>().contains("additionalProperties")
-    );
+    assert!(problem_of::<Recursive>().contains('`'), "{}", problem_of::<Recursive>());
+    assert!(problem_of::<std::collections::BTreeMap<String, u8>>().contains("additionalProperties"));
 }
 
 #[test]
@@ -158,19 +129,10 @@ fn odd_schemas_by_hand_are_refused() {
     for (schema, reason) in [
         (json!({}), "no single type"),
         (json!({ "type": "null" }), "`null`"),
-        (
-            json!({ "type": "object", "properties": {} }),
-            "1 to 50 fields",
-        ),
+        (json!({ "type": "object", "properties": {} }), "1 to 50 fields"),
         (json!({ "type": "string", "pattern": "^a" }), "`pattern`"),
-        (
-            json!({ "type": "integer", "multipleOf": 2 }),
-            "`multipleOf`",
-        ),
-        (
-            json!({ "type": "array", "items": { "type": "string" } }),
-            "something else than choices",
-        ),
+        (json!({ "type": "integer", "multipleOf": 2 }), "`multipleOf`"),
+        (json!({ "type": "array", "items": { "type": "string" } }), "something else than choices"),
         (json!({ "type": "string", "format": "ipv4" }), "`ipv4`"),
         (json!({ "type": "string", "enum": [] }), "nothing to choose"),
         (json!({ "type": "string", "enum": [1] }), "not strings"),
