@@ -41,7 +41,10 @@ pub fn build(schema: &Value, input: Option<&str>, pairs: &[String]) -> Result<(V
             if closed {
                 return Err(unnamed(key, &known));
             }
-            unknown.push(key.to_owned());
+            // Where the schema names nothing, everything is as good.
+            if !known.is_empty() {
+                unknown.push(key.to_owned());
+            }
         }
         let value = value(schema, property.unwrap_or(&Value::Null), text)
             .map_err(|what| Problem::new(format!("`{key}`: {what}")))?;

@@ -1,0 +1,109 @@
+//! `longhaul tasks`: looking at tasks, stopping and removing them, taking them up again.
+
+use longhaul_tests::cli::{Cli, component};
+
+#[test]
+fn tasks_are_listed_newest_first_and_can_be_narrowed_down() {
+    let cli = Cli::new();
+    let probe = component("probe");
+    cli.run(&["tasks", "ls"]).exits(0).says("no tasks");
+    cli.run(&["run", &probe, "noop", "--session", "one"]).exits(0);
+    cli.run(&["run", &probe, "fail", "kind=failed", "message=no luck"]).exits(1);
+    let table = cli.run(&["tasks", "ls"]).exits(0).stdout;
+    let rows: Vec<_> = table.lines().collect();
+    assert!(rows[0].starts_with("ID") && rows[0].contains("STATE"), "{table}");
+    assert!(rows[1].contains("failed") && rows[1].contains("probe/fail") && rows[1].contains("no luck"), "{table}");
+    assert!(rows[2].contains("completed"), "{table}");
+    let narrowed = |args: &[&str]| cli.run(&[&["tasks", "ls", "--json"], args].concat()).exits(0).json();
+    assert_eq!(narrowed(&["--state", "failed"])[0]["tool"], "fail");
+    assert_eq!(narrowed(&["--session", "one"])[0]["tool"], "noop");
+    assert_eq!(narrowed(&["--limit", "1"]).len(), 1);
+    cli.run(&["tasks", "ls", "--state", "lost"]).exits(2).says("no task state");
+}
+
+#[test]
+fn a_task_is_shown_with_its_questions_its_end_and_its_journal() {
+    let cli = Cli::new();
+    let probe = component("probe");
+    cli.run(&["run", &probe, "ask", "prompt=Shall we?", r#"schema={"type":"boolean"}"#]).exits(4);
+    let id = cli.only_id();
+    let page = cli.run(&["tasks", "show", &id]).exits(0).stdout;
+    for part in ["probe/ask", "waiting:human, stalled", "? Shall we?", "tasks answer", "'true'", "journal"] {
+        assert!(page.contains(part), "`{part}` is not in {page}");
+    }
+    cli.run(&["tasks", "watch", &id, "--answer", "true"]).exits(0);
+    let page = cli.run(&["tasks", "show", &id]).exits(0).stdout;
+    for part in ["completed", "result", "answered", "✓ true"] {
+        assert!(page.contains(part), "`{part}` is not in {page}");
+    }
+}
+
+#[test]
+fn an_id_may_be_abbreviated_as_long_as_it_is_clear() {
+    let cli = Cli::new();
+    let probe = component("probe");
+    cli.run(&["run", &probe, "noop"]).exits(0);
+    let id = cli.only_id();
+    cli.run(&["tasks", "show", &id[..12]]).exits(0);
+    cli.run(&["run", &probe, "noop"]).exits(0);
+    cli.run(&["tasks", "show", &id[..1]]).exits(2).says("several tasks").says("tasks ls");
+    cli.run(&["tasks", "show", "zzz"]).exits(2).says("no task `zzz`");
+}
+
+#[test]
+fn cancelling_tells_the_state_it_found_and_may_be_repeated() {
+    let cli = Cli::new();
+    cli.run(&["run", &component("probe"), "ask", "prompt=Shall we?", r#"schema={"type":"boolean"}"#]).exits(4);
+    let id = cli.only_id();
+    // No process runs it: the command lets it end.
+    cli.run(&["tasks", "cancel", &id]).exits(0).says("was waiting").says("it is cancelled");
+    assert_eq!(cli.only_task()["state"], "cancelled");
+    cli.run(&["tasks", "cancel", &id]).exits(0).says("was cancelled already");
+    cli.run(&["tasks", "watch", &id]).exits(3);
+    cli.run(&["tasks", "answer", &id, "true"]).exits(2).says("asks nothing");
+}
+
+#[test]
+fn a_task_that_another_process_runs_is_cancelled_there() {
+    let cli = Cli::new();
+    let mut running = cli.start(&["run", &component("probe"), "cancel_me", "manners=obey"]);
+    let id = running.until("progress")["task"].as_str().unwrap().to_owned();
+    cli.run(&["tasks", "cancel", &id]).exits(0);
+    running.end().exits(3);
+}
+
+#[test]
+fn only_an_ended_task_is_removed() {
+    let cli = Cli::new();
+    cli.run(&["run", &component("probe"), "ask", "prompt=Shall we?", r#"schema={"type":"boolean"}"#]).exits(4);
+    let id = cli.only_id();
+    cli.run(&["tasks", "rm", &id]).exits(2).says("is waiting; cancel it first");
+    cli.run(&["tasks", "cancel", &id]).exits(0);
+    cli.run(&["tasks", "rm", &id]).exits(0);
+    cli.run(&["tasks", "show", &id]).exits(2).says("no task");
+}
+
+#[test]
+fn watch_takes_up_a_task_whose_process_was_killed() {
+    let cli = Cli::new();
+    let mut running = cli.start(&["run", &component("probe"), "sleepy", "ms=2000"]);
+    let id = running.until("sleep")["task"].as_str().unwrap().to_owned();
+    running.signal("KILL");
+    drop(running);
+    assert_eq!(cli.only_task()["stalled"], true);
+    let done = cli.run(&["tasks", "watch", &id, "--json"]).exits(0);
+    let kinds: Vec<_> = done.json().iter().map(|line| line["kind"].to_string()).collect();
+    assert_eq!(kinds.iter().filter(|kind| kind.contains("sleep")).count(), 1, "{kinds:?}");
+}
+
+#[test]
+fn watch_follows_a_task_that_another_process_runs_and_takes_it_up_when_that_one_dies() {
+    let cli = Cli::new();
+    let mut running = cli.start(&["run", &component("probe"), "sleepy", "ms=6000"]);
+    let id = running.until("sleep")["task"].as_str().unwrap().to_owned();
+    let mut watching = cli.start(&["tasks", "watch", &id]);
+    watching.until("sleep");
+    running.signal("KILL");
+    drop(running);
+    watching.end().exits(0);
+}
