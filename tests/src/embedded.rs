@@ -48,8 +48,7 @@ pub async fn journal(host: &Host, task: &TaskId) -> Vec<Event> {
 /// The number that the probe gives for its first `upto` values: FNV-1a over each value and a zero byte.
 pub fn probe_hash(values: &[String]) -> String {
     let bytes = values.iter().flat_map(|value| value.bytes().chain([0]));
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:016x}")
 }

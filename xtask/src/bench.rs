@@ -8,15 +8,7 @@ pub fn run(args: &[String]) -> Result<()> {
     let components = guests::build_all()?;
     process::run(
         process::cargo()
-            .args([
-                "run",
-                "--release",
-                "--package",
-                "longhaul-tests",
-                "--bin",
-                "bench",
-                "--",
-            ])
+            .args(["run", "--release", "--package", "longhaul-tests", "--bin", "bench", "--"])
             .args(args)
             .env("LONGHAUL_COMPONENTS", components),
     )

@@ -23,24 +23,15 @@ impl Component {
         if message["reason"] != "compiler-artifact" {
             return None;
         }
-        let mut files = message["filenames"]
-            .as_array()?
-            .iter()
-            .filter_map(Value::as_str);
+        let mut files = message["filenames"].as_array()?.iter().filter_map(Value::as_str);
         let file = files.find(|file| file.ends_with(".wasm"))?;
-        let is_bin = message["target"]["kind"]
-            .as_array()?
-            .iter()
-            .any(|kind| kind == "bin");
+        let is_bin = message["target"]["kind"].as_array()?.iter().any(|kind| kind == "bin");
         let name = if is_bin {
             message["target"]["name"].as_str()?.to_owned()
         } else {
             package_name(message["package_id"].as_str()?)?
         };
-        Some(Self {
-            name,
-            file: file.into(),
-        })
+        Some(Self { name, file: file.into() })
     }
 }
 
@@ -59,26 +50,17 @@ pub fn collect<'a>(dir: &Path, components: impl Iterator<Item = &'a Component>) 
     fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     let mut kept: Vec<OsString> = Vec::new();
     for component in components {
-        let bytes = fs::read(&component.file)
-            .with_context(|| format!("cannot read {}", component.file.display()))?;
+        let bytes = fs::read(&component.file).with_context(|| format!("cannot read {}", component.file.display()))?;
         if !bytes.starts_with(&PREAMBLE) {
-            bail!(
-                "{} is not a component; was it linked by wasm-component-ld?",
-                component.file.display()
-            );
+            bail!("{} is not a component; was it linked by wasm-component-ld?", component.file.display());
         }
         let name = OsString::from(format!("{}.wasm", component.name));
         replace(&dir.join(&name), &bytes)?;
         kept.push(name);
     }
-    for entry in dir
-        .read_dir()
-        .with_context(|| format!("cannot read {}", dir.display()))?
-        .flatten()
-    {
+    for entry in dir.read_dir().with_context(|| format!("cannot read {}", dir.display()))?.flatten() {
         if !kept.contains(&entry.file_name()) {
-            fs::remove_file(entry.path())
-                .with_context(|| format!("cannot remove {}", entry.path().display()))?;
+            fs::remove_file(entry.path()).with_context(|| format!("cannot remove {}", entry.path().display()))?;
         }
     }
     Ok(())
@@ -100,14 +82,8 @@ mod tests {
 
     #[test]
     fn a_package_is_named_by_its_id() {
-        assert_eq!(
-            package_name("path+file:///src/plugins/csv-profile#0.1.0").as_deref(),
-            Some("csv-profile")
-        );
-        assert_eq!(
-            package_name("path+file:///src/plugins/csv#csv-profile@0.1.0").as_deref(),
-            Some("csv-profile")
-        );
+        assert_eq!(package_name("path+file:///src/plugins/csv-profile#0.1.0").as_deref(), Some("csv-profile"));
+        assert_eq!(package_name("path+file:///src/plugins/csv#csv-profile@0.1.0").as_deref(), Some("csv-profile"));
         assert_eq!(package_name("nonsense"), None);
     }
 

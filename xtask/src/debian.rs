@@ -21,19 +21,13 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// Rustup's linkers stand in for the ones that Debian's compiler looks for.
 pub fn rustflags(host: &Host) -> String {
-    format!(
-        "-C link-self-contained=yes -C link-arg=--wasm-ld-path={}",
-        host.wasm_linker().display()
-    )
+    format!("-C link-self-contained=yes -C link-arg=--wasm-ld-path={}", host.wasm_linker().display())
 }
 
 /// Downloads, unpacks and completes the compiler; returns the path to call it by.
 pub fn set_up(home: &Path, host: &Host) -> Result<PathBuf> {
     if !host.component_linker().exists() {
-        bail!(
-            "{} has no wasm-component-ld; a toolchain of rustup's has",
-            host.sysroot.display()
-        );
+        bail!("{} has no wasm-component-ld; a toolchain of rustup's has", host.sysroot.display());
     }
     let work = home.join("debian");
     // Left over from a set-up that did not finish.
@@ -44,10 +38,7 @@ pub fn set_up(home: &Path, host: &Host) -> Result<PathBuf> {
     fs::create_dir_all(&root).with_context(|| format!("cannot create {}", root.display()))?;
 
     let apt = Apt::new(&work)?;
-    println!(
-        "wasm32-wasip2: downloading Debian's {} and wasi-libc",
-        COMPILER[0]
-    );
+    println!("wasm32-wasip2: downloading Debian's {} and wasi-libc", COMPILER[0]);
     let packages = apt.download()?;
     println!("wasm32-wasip2: unpacking {} packages", packages.len());
     for package in &packages {
@@ -70,32 +61,24 @@ impl Apt {
     fn new(work: &Path) -> Result<Self> {
         let os = fs::read_to_string("/etc/os-release").unwrap_or_default();
         let field = |name: &str| {
-            os.lines()
-                .find_map(|line| line.strip_prefix(name))
-                .map(|value| value.trim_matches('"').to_owned())
+            os.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim_matches('"').to_owned())
         };
-        let codename =
-            field("VERSION_CODENAME=").filter(|_| field("ID=").as_deref() == Some("debian"));
-        let Some(codename) = codename else {
-            bail!("this is not a Debian release")
-        };
+        let codename = field("VERSION_CODENAME=").filter(|_| field("ID=").as_deref() == Some("debian"));
+        let Some(codename) = codename else { bail!("this is not a Debian release") };
 
         let dir = work.join("apt");
         for part in ["lists/partial", "cache/archives/partial", "packages"] {
-            fs::create_dir_all(dir.join(part))
-                .with_context(|| format!("cannot create {part} in {}", dir.display()))?;
+            fs::create_dir_all(dir.join(part)).with_context(|| format!("cannot create {part} in {}", dir.display()))?;
         }
-        let source = |archive: &str, suite: &str| {
-            format!("deb [signed-by={KEYRING}] {MIRROR}/{archive} {suite} main\n")
-        };
+        let source =
+            |archive: &str, suite: &str| format!("deb [signed-by={KEYRING}] {MIRROR}/{archive} {suite} main\n");
         let sources = [
             source("debian", &codename),
             source("debian-security", &format!("{codename}-security")),
             // Bookworm's own wasi-libc is of 2022 and knows only preview 1.
             source("debian", &format!("{codename}-backports")),
         ];
-        fs::write(dir.join("sources.list"), sources.concat())
-            .context("cannot write the list of package sources")?;
+        fs::write(dir.join("sources.list"), sources.concat()).context("cannot write the list of package sources")?;
         Ok(Self { dir, codename })
     }
 
@@ -111,8 +94,7 @@ impl Apt {
             "Debug::NoLocking=1".to_owned(),
         ];
         let mut apt = Command::new("apt-get");
-        apt.env("LC_ALL", "C")
-            .current_dir(self.dir.join("packages"));
+        apt.env("LC_ALL", "C").current_dir(self.dir.join("packages"));
         for option in options {
             apt.args(["-o", &option]);
         }
@@ -122,11 +104,7 @@ impl Apt {
     fn download(&self) -> Result<Vec<PathBuf>> {
         output(self.apt_get().arg("update"))?;
         // Of what the compiler depends on, what the machine does not have.
-        let plan = output(
-            self.apt_get()
-                .args(["install", "--simulate", "--no-install-recommends"])
-                .args(COMPILER),
-        )?;
+        let plan = output(self.apt_get().args(["install", "--simulate", "--no-install-recommends"]).args(COMPILER))?;
         let missing: Vec<&str> = plan
             .lines()
             .filter_map(|line| line.strip_prefix("Inst ")?.split_whitespace().next())
@@ -141,9 +119,7 @@ impl Apt {
         ]))?;
 
         let packages = self.dir.join("packages");
-        let files = packages
-            .read_dir()
-            .with_context(|| format!("cannot read {}", packages.display()))?;
+        let files = packages.read_dir().with_context(|| format!("cannot read {}", packages.display()))?;
         Ok(files
             .flatten()
             .map(|file| file.path())
@@ -160,12 +136,7 @@ fn unpack(package: &Path, root: &Path) -> Result<()> {
             .args(["-c", "dpkg-deb --fsys-tarfile \"$1\" > \"$2\"", "sh"])
             .args([package, archive.as_path()]),
     )?;
-    let skip = [
-        "./usr/share/doc",
-        "./usr/share/man",
-        "./usr/src/*/compiler",
-        "./usr/src/*/src",
-    ];
+    let skip = ["./usr/share/doc", "./usr/share/man", "./usr/src/*/compiler", "./usr/src/*/src"];
     let mut tar = Command::new("tar");
     // Else the `*` reaches the standard library's own `src` folders.
     tar.arg("--no-wildcards-match-slash")

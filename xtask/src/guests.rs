@@ -28,11 +28,7 @@ pub fn build_all() -> Result<PathBuf> {
         println!("building the guests of {}", workspace.display());
         for component in build(&workspace)? {
             if let Some(other) = built.insert(component.name.clone(), component) {
-                bail!(
-                    "two guests are called `{}`; one is {}",
-                    other.name,
-                    other.file.display()
-                );
+                bail!("two guests are called `{}`; one is {}", other.name, other.file.display());
             }
         }
     }
@@ -40,11 +36,7 @@ pub fn build_all() -> Result<PathBuf> {
     components::collect(&dir, built.values())?;
     for component in built.values() {
         let size = fs::metadata(&component.file).map_or(0, |data| data.len());
-        println!(
-            "{:>8} KiB  {}",
-            size.div_ceil(1024),
-            dir.join(format!("{}.wasm", component.name)).display()
-        );
+        println!("{:>8} KiB  {}", size.div_ceil(1024), dir.join(format!("{}.wasm", component.name)).display());
     }
     Ok(dir)
 }
@@ -60,16 +52,11 @@ fn build(workspace: &Path) -> Result<Vec<Component>> {
     let stdout = child.stdout.take().context("cargo has no output")?;
     let mut built = Vec::new();
     for line in BufReader::new(stdout).lines() {
-        built.extend(Component::from_cargo(
-            &line.context("cannot read cargo's output")?,
-        ));
+        built.extend(Component::from_cargo(&line.context("cannot read cargo's output")?));
     }
     let status = child.wait().context("cannot wait for cargo")?;
     if !status.success() {
-        bail!(
-            "the guests in {} do not build ({status}); the compiler's messages are above",
-            workspace.display()
-        );
+        bail!("the guests in {} do not build ({status}); the compiler's messages are above", workspace.display());
     }
     Ok(built)
 }
@@ -77,9 +64,7 @@ fn build(workspace: &Path) -> Result<Vec<Component>> {
 /// Runs cargo in one guest workspace.
 pub fn cargo(dir: &Path, args: &[String]) -> Result<()> {
     let mut cargo = toolchain::ensure()?.cargo();
-    cargo
-        .current_dir(dir)
-        .env("CARGO_TARGET_DIR", paths::guest_target());
+    cargo.current_dir(dir).env("CARGO_TARGET_DIR", paths::guest_target());
     if args.is_empty() {
         cargo.args(["build", "--release"]);
     }

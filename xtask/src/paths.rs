@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// The root of the source tree.
 pub fn root() -> PathBuf {
     // Cargo sets the variable for `cargo run`; the one of compile time serves a binary that is called directly.
-    let xtask = env::var_os("CARGO_MANIFEST_DIR")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let xtask =
+        env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     xtask.parent().map(Path::to_path_buf).unwrap_or(xtask)
 }
 
@@ -31,7 +31,5 @@ pub fn components() -> PathBuf {
 
 /// The `longhaul` binary of the dev profile.
 pub fn binary() -> PathBuf {
-    target()
-        .join("debug")
-        .join(format!("longhaul{}", env::consts::EXE_SUFFIX))
+    target().join("debug").join(format!("longhaul{}", env::consts::EXE_SUFFIX))
 }

@@ -28,9 +28,7 @@ fn shown(command: &Command) -> String {
 
 /// Runs with our own stdout and stderr.
 pub fn run(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start `{}`", shown(command)))?;
+    let status = command.status().with_context(|| format!("cannot start `{}`", shown(command)))?;
     if !status.success() {
         bail!("`{}` failed: {status}", shown(command));
     }
@@ -39,17 +37,9 @@ pub fn run(command: &mut Command) -> Result<()> {
 
 /// Runs quietly and returns stdout; a failure shows the end of what was printed.
 pub fn output(command: &mut Command) -> Result<String> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot start `{}`", shown(command)))?;
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start `{}`", shown(command)))?;
     if !output.status.success() {
-        bail!(
-            "`{}` failed: {}\n{}",
-            shown(command),
-            output.status,
-            tail(&output)
-        );
+        bail!("`{}` failed: {}\n{}", shown(command), output.status, tail(&output));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -63,12 +53,7 @@ fn tail(output: &Output) -> String {
 
 /// Runs quietly, and kills it when the time is up. Tells whether it succeeded.
 pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
-    let Ok(mut child) = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-    else {
+    let Ok(mut child) = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
         return false;
     };
     let start = Instant::now();

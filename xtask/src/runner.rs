@@ -30,14 +30,7 @@ pub fn has_nextest() -> bool {
 /// Runs the tests, but for doctests, of the workspace that the command stands in.
 pub fn run(mut cargo: Command, target: &Path, nextest: bool, args: &[String]) -> Result<Counts> {
     if !nextest {
-        cargo.args([
-            "test",
-            "--workspace",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--no-fail-fast",
-        ]);
+        cargo.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
         return cargo_test_with(cargo, args);
     }
     let profile = std::env::var("NEXTEST_PROFILE").unwrap_or_else(|_| "default".to_owned());
@@ -47,23 +40,14 @@ pub fn run(mut cargo: Command, target: &Path, nextest: bool, args: &[String]) ->
         fs::remove_file(&report).with_context(|| format!("cannot remove {}", report.display()))?;
     }
     cargo
-        .args([
-            "nextest",
-            "run",
-            "--workspace",
-            "--no-tests=pass",
-            "--profile",
-            &profile,
-        ])
+        .args(["nextest", "run", "--workspace", "--no-tests=pass", "--profile", &profile])
         .arg("--config-file")
         .arg(paths::root().join(".config/nextest.toml"))
         .args(args);
     let status = cargo.status().context("cannot start cargo")?;
     // Where there was no test, there is no report either.
     let counts = match fs::read_to_string(&report) {
-        Ok(text) => {
-            from_junit(&text).with_context(|| format!("cannot read {}", report.display()))?
-        }
+        Ok(text) => from_junit(&text).with_context(|| format!("cannot read {}", report.display()))?,
         Err(_) => Counts::default(),
     };
     if !status.success() && counts.failed == 0 {
@@ -78,11 +62,7 @@ pub fn cargo_test(cargo: Command) -> Result<Counts> {
 }
 
 fn cargo_test_with(mut cargo: Command, args: &[String]) -> Result<Counts> {
-    let mut child = cargo
-        .args(args)
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start cargo")?;
+    let mut child = cargo.args(args).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
     let stdout = child.stdout.take().context("cargo has no output")?;
     let mut counts = Counts::default();
     for line in BufReader::new(stdout).lines() {
@@ -100,15 +80,8 @@ fn cargo_test_with(mut cargo: Command, args: &[String]) -> Result<Counts> {
 /// Of `test result: ok. 3 passed; 0 failed; 0 ignored; …`.
 fn from_result_line(line: &str) -> Option<Counts> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
-    let of = |what| {
-        counts
-            .split("; ")
-            .find_map(|part| part.strip_suffix(what)?.trim().parse().ok())
-    };
-    Some(Counts {
-        passed: of("passed")?,
-        failed: of("failed")?,
-    })
+    let of = |what| counts.split("; ").find_map(|part| part.strip_suffix(what)?.trim().parse().ok());
+    Some(Counts { passed: of("passed")?, failed: of("failed")? })
 }
 
 /// The totals stand in the first element.
@@ -120,10 +93,7 @@ fn from_junit(text: &str) -> Option<Counts> {
         rest.split_once('"')?.0.parse().ok()
     };
     let failed = of("failures")? + of("errors")?;
-    Some(Counts {
-        passed: of("tests")?.checked_sub(failed)?,
-        failed,
-    })
+    Some(Counts { passed: of("tests")?.checked_sub(failed)?, failed })
 }
 
 #[cfg(test)]
@@ -133,22 +103,10 @@ mod tests {
     #[test]
     fn the_counts_are_read_from_either_runner() {
         let line = "test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 2 filtered out; finished in 0.01s";
-        assert_eq!(
-            from_result_line(line),
-            Some(Counts {
-                passed: 3,
-                failed: 1
-            })
-        );
+        assert_eq!(from_result_line(line), Some(Counts { passed: 3, failed: 1 }));
         assert_eq!(from_result_line("test runner::x ... ok"), None);
         let report = r#"<?xml version="1.0"?>
             <testsuites name="nextest-run" tests="5" failures="1" errors="1" uuid="0"><testsuite tests="5">"#;
-        assert_eq!(
-            from_junit(report),
-            Some(Counts {
-                passed: 3,
-                failed: 2
-            })
-        );
+        assert_eq!(from_junit(report), Some(Counts { passed: 3, failed: 2 }));
     }
 }

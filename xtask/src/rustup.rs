@@ -16,27 +16,18 @@ pub struct Host {
 
 pub fn host() -> Result<Host> {
     let rustc = || Command::new("rustc");
-    let sysroot = process::output(rustc().args(["--print", "sysroot"]))
-        .context("is Rust installed? See https://rustup.rs")?;
+    let sysroot =
+        process::output(rustc().args(["--print", "sysroot"])).context("is Rust installed? See https://rustup.rs")?;
     let version = process::output(rustc().arg("-vV"))?;
-    let triple = version
-        .lines()
-        .find_map(|line| line.strip_prefix("host: "))
-        .context("`rustc -vV` names no host")?;
-    Ok(Host {
-        sysroot: sysroot.trim().into(),
-        triple: triple.to_owned(),
-    })
+    let triple = version.lines().find_map(|line| line.strip_prefix("host: ")).context("`rustc -vV` names no host")?;
+    Ok(Host { sysroot: sysroot.trim().into(), triple: triple.to_owned() })
 }
 
 impl Host {
     pub fn has_target(&self, target: &str) -> bool {
         let lib = self.sysroot.join("lib/rustlib").join(target).join("lib");
-        lib.read_dir().is_ok_and(|files| {
-            files
-                .flatten()
-                .any(|file| file.file_name().to_string_lossy().starts_with("libstd-"))
-        })
+        lib.read_dir()
+            .is_ok_and(|files| files.flatten().any(|file| file.file_name().to_string_lossy().starts_with("libstd-")))
     }
 
     pub fn cargo(&self) -> PathBuf {
@@ -53,10 +44,7 @@ impl Host {
     }
 
     fn tools(&self) -> PathBuf {
-        self.sysroot
-            .join("lib/rustlib")
-            .join(&self.triple)
-            .join("bin")
+        self.sysroot.join("lib/rustlib").join(&self.triple).join("bin")
     }
 }
 
@@ -64,8 +52,6 @@ impl Host {
 pub fn add_target(target: &str, host: &Host) -> bool {
     println!("{target}: asking rustup for it");
     let mut rustup = Command::new("rustup");
-    rustup
-        .args(["target", "add", target])
-        .env("RUSTUP_MAX_RETRIES", "0");
+    rustup.args(["target", "add", target]).env("RUSTUP_MAX_RETRIES", "0");
     process::succeeds_within(&mut rustup, Duration::from_secs(60)) && host.has_target(target)
 }

@@ -36,30 +36,19 @@ pub fn build(work: &Path, root: &Path, rustc: &Path, host: &Host) -> Result<()> 
     // An empty package, so that cargo has something to build the library for.
     let package = work.join("stdlib");
     fs::create_dir_all(&package).with_context(|| format!("cannot create {}", package.display()))?;
-    fs::write(package.join("Cargo.toml"), MANIFEST)
-        .context("cannot write the package for the standard library")?;
-    fs::write(package.join("lib.rs"), "#![no_std]\n")
-        .context("cannot write the package for the standard library")?;
+    fs::write(package.join("Cargo.toml"), MANIFEST).context("cannot write the package for the standard library")?;
+    fs::write(package.join("lib.rs"), "#![no_std]\n").context("cannot write the package for the standard library")?;
 
     let mut cargo = Command::new(host.cargo());
     cargo
         .current_dir(&package)
-        .args([
-            "build",
-            "--release",
-            "-Zbuild-std=std,panic_abort",
-            "--target",
-            TARGET,
-        ])
+        .args(["build", "--release", "-Zbuild-std=std,panic_abort", "--target", TARGET])
         .env("CARGO_TARGET_DIR", package.join("target"))
         .env("RUSTC", rustc)
         // Both are for nightly compilers only, unless this is set.
         .env("RUSTC_BOOTSTRAP", "1")
         // As the library is built for release: guests see no unstable crate in it, and may be linked by LTO.
-        .env(
-            "CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS",
-            "-Zforce-unstable-if-unmarked -Cembed-bitcode=yes",
-        )
+        .env("CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS", "-Zforce-unstable-if-unmarked -Cembed-bitcode=yes")
         // Keeps its crates apart from those of the same name and version that a guest depends on.
         .env("__CARGO_DEFAULT_LIB_METADATA", "longhaul-stdlib")
         .env_remove("RUSTFLAGS")
@@ -72,11 +61,7 @@ pub fn build(work: &Path, root: &Path, rustc: &Path, host: &Host) -> Result<()> 
     let lib = root.join("usr/lib/rustlib").join(TARGET).join("lib");
     let objects = lib.join("self-contained");
     fs::create_dir_all(&objects).with_context(|| format!("cannot create {}", objects.display()))?;
-    for file in built
-        .read_dir()
-        .with_context(|| format!("cannot read {}", built.display()))?
-        .flatten()
-    {
+    for file in built.read_dir().with_context(|| format!("cannot read {}", built.display()))?.flatten() {
         let name = file.file_name().to_string_lossy().into_owned();
         if name.ends_with(".rlib") && !name.starts_with("libstdlib-") {
             copy(&file.path(), &lib.join(name))?;
@@ -89,7 +74,6 @@ pub fn build(work: &Path, root: &Path, rustc: &Path, host: &Host) -> Result<()> 
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::copy(from, to)
-        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     Ok(())
 }

@@ -14,9 +14,7 @@ pub fn build(timings: &mut Timings) -> Result<PathBuf> {
     let components = timings.time("build the guests", guests::build_all)?;
     // The dev profile optimises the dependencies, so one build serves tests and demo. All binaries, since a package
     // built alone gets dependencies of other features than the tests do.
-    timings.time("build longhaul", || {
-        process::run(process::cargo().args(["build", "--workspace", "--bins"]))
-    })?;
+    timings.time("build longhaul", || process::run(process::cargo().args(["build", "--workspace", "--bins"])))?;
     Ok(components)
 }
 
@@ -58,9 +56,7 @@ fn run_parts(args: &[String], timings: &mut Timings) -> Result<Counts> {
     if plugins.join("Cargo.toml").exists() {
         counts += timings.time("the plugins' own tests", || {
             let mut cargo = process::cargo();
-            cargo
-                .current_dir(&plugins)
-                .env("CARGO_TARGET_DIR", paths::guest_target());
+            cargo.current_dir(&plugins).env("CARGO_TARGET_DIR", paths::guest_target());
             runner::run(cargo, &paths::guest_target(), nextest, &[])
         })?;
     }
@@ -69,7 +65,5 @@ fn run_parts(args: &[String], timings: &mut Timings) -> Result<Counts> {
 
 /// Tells the tests where the things are that they try.
 fn find_things(cargo: &mut Command, components: &Path) {
-    cargo
-        .env("LONGHAUL_COMPONENTS", components)
-        .env("LONGHAUL_BIN", paths::binary());
+    cargo.env("LONGHAUL_COMPONENTS", components).env("LONGHAUL_BIN", paths::binary());
 }

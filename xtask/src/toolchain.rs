@@ -48,14 +48,8 @@ impl Toolchain {
                 cargo
                     .env("CARGO_BUILD_TARGET", TARGET)
                     .env("RUSTC", &debian.rustc)
-                    .env(
-                        "CARGO_TARGET_WASM32_WASIP2_LINKER",
-                        debian.host.component_linker(),
-                    )
-                    .env(
-                        "CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS",
-                        debian::rustflags(&debian.host),
-                    )
+                    .env("CARGO_TARGET_WASM32_WASIP2_LINKER", debian.host.component_linker())
+                    .env("CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS", debian::rustflags(&debian.host))
                     // These would override what is set above.
                     .env_remove("RUSTFLAGS")
                     .env_remove("CARGO_ENCODED_RUSTFLAGS")
@@ -70,10 +64,7 @@ impl Toolchain {
 /// What builds the guest workspace or package in a folder into components, in the shared target directory.
 pub fn guest_command(dir: &Path) -> Result<Command> {
     let mut cargo = ensure()?.cargo();
-    cargo
-        .current_dir(dir)
-        .env("CARGO_TARGET_DIR", paths::guest_target())
-        .args(["build", "--release"]);
+    cargo.current_dir(dir).env("CARGO_TARGET_DIR", paths::guest_target()).args(["build", "--release"]);
     Ok(cargo)
 }
 
@@ -126,22 +117,14 @@ pub fn ensure() -> Result<Toolchain> {
     let mut choice = read_record(&host);
     let unwanted = choice["rustup"] == "not wanted";
     if host.has_target(TARGET) && !unwanted {
-        return Ok(Toolchain::Rustup {
-            sysroot: host.sysroot,
-        });
+        return Ok(Toolchain::Rustup { sysroot: host.sysroot });
     }
-    if let Some(rustc) = choice["rustc"]
-        .as_str()
-        .map(PathBuf::from)
-        .filter(|rustc| rustc.exists())
-    {
+    if let Some(rustc) = choice["rustc"].as_str().map(PathBuf::from).filter(|rustc| rustc.exists()) {
         return Ok(Toolchain::Debian(Debian { rustc, host }));
     }
     if choice["rustup"].is_null() {
         if rustup::add_target(TARGET, &host) {
-            return Ok(Toolchain::Rustup {
-                sysroot: host.sysroot,
-            });
+            return Ok(Toolchain::Rustup { sysroot: host.sysroot });
         }
         // Remembered, since a failing download may take its time to fail.
         choice["rustup"] = json!("could not add the target");
@@ -167,23 +150,18 @@ fn lock() -> Result<File> {
     fs::create_dir_all(&home).with_context(|| format!("cannot create {}", home.display()))?;
     let path = home.join("lock");
     let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    file.lock()
-        .with_context(|| format!("cannot lock {}", path.display()))?;
+    file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
     Ok(file)
 }
 
 /// What was chosen for this host toolchain. A record that is missing, damaged or of another one counts as none.
 fn read_record(host: &rustup::Host) -> Value {
     let none = json!({ "layout": LAYOUT, "sysroot": host.sysroot });
-    let read = fs::read(record())
-        .ok()
-        .and_then(|text| serde_json::from_slice::<Value>(&text).ok());
-    read.filter(|old| old["layout"] == none["layout"] && old["sysroot"] == none["sysroot"])
-        .unwrap_or(none)
+    let read = fs::read(record()).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    read.filter(|old| old["layout"] == none["layout"] && old["sysroot"] == none["sysroot"]).unwrap_or(none)
 }
 
 fn write_record(choice: &Value) -> Result<()> {
     let path = record();
-    fs::write(&path, format!("{choice:#}\n"))
-        .with_context(|| format!("cannot write {}", path.display()))
+    fs::write(&path, format!("{choice:#}\n")).with_context(|| format!("cannot write {}", path.display()))
 }

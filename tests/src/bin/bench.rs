@@ -89,7 +89,8 @@ fn median<T: Ord + Copy>(values: &mut [T]) -> T {
 fn raw_commits(path: &Path) -> Result<(Duration, f64)> {
     let sql = rusqlite::Connection::open(path)?;
     sql.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (n INTEGER, text TEXT);")?;
-    let mut insert = sql.prepare("INSERT INTO t VALUES (?1, 'some hundred bytes, about as much as one entry of a journal has')")?;
+    let mut insert =
+        sql.prepare("INSERT INTO t VALUES (?1, 'some hundred bytes, about as much as one entry of a journal has')")?;
     let start = Instant::now();
     let mut each = Vec::new();
     for n in 0..3_000 {

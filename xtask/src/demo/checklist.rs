@@ -22,19 +22,10 @@ pub fn run(stage: &Stage, timings: &mut Timings) -> Result<()> {
         "killed with {} events seen, {answered} question(s) answered, a timed step under way; nobody runs it now:",
         before.events.len()
     );
-    let task = one_task(stage, &id)?;
-    println!(
-        "  task {id}: {}, stalled: {}",
-        task["state"], task["stalled"]
-    );
-    ensure!(
-        task["stalled"] == true,
-        "a task whose process was killed is not shown as stalled: {task}"
-    );
+    let task = nobody_runs(stage, &id)?;
+    println!("  task {id}: {}, stalled: {}", task["state"], task["stalled"]);
 
-    let after = timings.time("run_checklist: taken up again, to the end", || {
-        to_the_end(stage, &id)
-    })?;
+    let after = timings.time("run_checklist: taken up again, to the end", || to_the_end(stage, &id))?;
     println!("{}", after.text("text/markdown")?);
 
     checks::goes_on_from(&before.events, &after.events)?;
@@ -42,16 +33,10 @@ pub fn run(stage: &Stage, timings: &mut Timings) -> Result<()> {
     checks::one_attempt(&after.events)?;
     checks::waited_once(&after.events)?;
     let record = &after.task["output"]["structured"];
-    ensure!(
-        stage.live || record["status"] == "completed",
-        "the checklist was not completed: {record}"
-    );
+    ensure!(stage.live || record["status"] == "completed", "the checklist was not completed: {record}");
     checks::kept_the_answers(record, &after.events)?;
     let questions = checks::asked_once(&after.events)?;
-    ensure!(
-        questions > answered,
-        "no question was left for after the kill"
-    );
+    ensure!(questions > answered, "no question was left for after the kill");
     println!(
         "{} events in one order, the {} from before the kill unchanged; {questions} questions, each asked and answered once",
         after.events.len(),
@@ -68,13 +53,8 @@ fn until_the_kill(stage: &Stage) -> Result<Told> {
     if stage.live {
         return live_until_the_kill(stage, &args);
     }
-    let first = answers()?
-        .into_iter()
-        .next()
-        .context("the demo's answers are empty")?;
-    let mut running = stage
-        .longhaul
-        .start(args.into_iter().chain(["--answer", &first]))?;
+    let first = answers()?.into_iter().next().context("the demo's answers are empty")?;
+    let mut running = stage.longhaul.start(args.into_iter().chain(["--answer", &first]))?;
     let mut answered = false;
     while let Some(line) = running.next()? {
         answered |= line["kind"] == "reply";
@@ -83,10 +63,7 @@ fn until_the_kill(stage: &Stage) -> Result<Told> {
         }
     }
     let (told, status) = running.end()?;
-    bail!(
-        "the checklist ended ({status}) before its timed step; the last it said is {}",
-        told.last()
-    )
+    bail!("the checklist ended ({status}) before its timed step; the last it said is {}", told.last())
 }
 
 /// The process has the terminal, so another one looks how far it is.
@@ -114,10 +91,7 @@ fn live_until_the_kill(stage: &Stage, args: &[&str]) -> Result<Told> {
     }
     // Ours, and of no more use.
     let _ = child.kill();
-    bail!(
-        "nobody answered the first question within {} minutes",
-        PATIENCE.as_secs() / 60
-    )
+    bail!("nobody answered the first question within {} minutes", PATIENCE.as_secs() / 60)
 }
 
 /// Takes the task up again. The events are all of its life.
@@ -130,11 +104,7 @@ fn to_the_end(stage: &Stage, id: &str) -> Result<Told> {
         }
         return stage.longhaul.told(args);
     }
-    let status = stage
-        .longhaul
-        .live(["tasks", "watch", id])?
-        .wait()
-        .context("cannot wait for longhaul")?;
+    let status = stage.longhaul.live(["tasks", "watch", id])?.wait().context("cannot wait for longhaul")?;
     ensure!(status.success(), "the checklist did not complete: {status}");
     stage.longhaul.told(["tasks", "watch", id])
 }
@@ -151,17 +121,27 @@ fn answers() -> Result<Vec<String>> {
 fn checklist_task(stage: &Stage) -> Result<Option<Value>> {
     // Right after the start there may be nothing to list yet.
     let tasks = stage.longhaul.lines(["tasks", "ls"]).unwrap_or_default();
-    Ok(tasks
-        .into_iter()
-        .find(|task| task["tool"] == "run_checklist"))
+    Ok(tasks.into_iter().find(|task| task["tool"] == "run_checklist"))
 }
 
-fn one_task(stage: &Stage, id: &str) -> Result<Value> {
-    let lines = stage.longhaul.lines(["tasks", "show", id])?;
-    lines
-        .into_iter()
-        .rfind(|line| line["type"] == "task")
-        .with_context(|| format!("task {id} is not shown"))
+/// The task, once it is shown as one that nobody runs: at the latest when its wait is over.
+fn nobody_runs(stage: &Stage, id: &str) -> Result<Value> {
+    let start = Instant::now();
+    loop {
+        let lines = stage.longhaul.lines(["tasks", "show", id])?;
+        let task = lines
+            .into_iter()
+            .rfind(|line| line["type"] == "task")
+            .with_context(|| format!("task {id} is not shown"))?;
+        if task["stalled"] == true {
+            return Ok(task);
+        }
+        ensure!(
+            start.elapsed() < Duration::from_secs(15),
+            "a task whose process was killed is not shown as stalled: {task}"
+        );
+        thread::sleep(Duration::from_millis(200));
+    }
 }
 
 impl Told {

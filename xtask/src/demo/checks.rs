@@ -8,13 +8,8 @@ use serde_json::Value;
 /// What was seen before the kill is still the beginning afterwards, entry by entry.
 pub fn goes_on_from(before: &[Value], after: &[Value]) -> Result<()> {
     for (i, seen) in before.iter().enumerate() {
-        let Some(now) = after.get(i) else {
-            bail!("an event that was seen before the kill is gone: {seen}")
-        };
-        ensure!(
-            seen == now,
-            "an event changed over the kill: it was {seen}, and is {now}"
-        );
+        let Some(now) = after.get(i) else { bail!("an event that was seen before the kill is gone: {seen}") };
+        ensure!(seen == now, "an event changed over the kill: it was {seen}, and is {now}");
     }
     Ok(())
 }
@@ -23,12 +18,7 @@ pub fn goes_on_from(before: &[Value], after: &[Value]) -> Result<()> {
 pub fn in_order(events: &[Value]) -> Result<()> {
     for pair in events.windows(2) {
         let (one, next) = (pair[0]["seq"].as_u64(), pair[1]["seq"].as_u64());
-        ensure!(
-            one.is_some() && one < next,
-            "the events are out of order: {} is followed by {}",
-            pair[0],
-            pair[1]
-        );
+        ensure!(one.is_some() && one < next, "the events are out of order: {} is followed by {}", pair[0], pair[1]);
     }
     Ok(())
 }
@@ -38,29 +28,14 @@ pub fn asked_once(events: &[Value]) -> Result<usize> {
     let of_kind = |kind: &'static str| events.iter().filter(move |event| event["kind"] == kind);
     let mut prompts = BTreeSet::new();
     for question in of_kind("question") {
-        ensure!(
-            prompts.insert(question["prompt"].to_string()),
-            "this was asked twice: {}",
-            question["prompt"]
-        );
+        ensure!(prompts.insert(question["prompt"].to_string()), "this was asked twice: {}", question["prompt"]);
     }
     let mut answered = BTreeSet::new();
     for reply in of_kind("reply") {
-        ensure!(
-            reply["outcome"] == "answered",
-            "a question was not answered: {reply}"
-        );
-        ensure!(
-            answered.insert(reply["question"].to_string()),
-            "a question was answered twice: {reply}"
-        );
+        ensure!(reply["outcome"] == "answered", "a question was not answered: {reply}");
+        ensure!(answered.insert(reply["question"].to_string()), "a question was answered twice: {reply}");
     }
-    ensure!(
-        prompts.len() == answered.len(),
-        "{} questions got {} answers",
-        prompts.len(),
-        answered.len()
-    );
+    ensure!(prompts.len() == answered.len(), "{} questions got {} answers", prompts.len(), answered.len());
     Ok(prompts.len())
 }
 
@@ -75,26 +50,14 @@ pub fn one_attempt(events: &[Value]) -> Result<()> {
 
 /// Each step that was answered stands in the record as it was answered.
 pub fn kept_the_answers(record: &Value, events: &[Value]) -> Result<()> {
-    let replies = events
-        .iter()
-        .filter(|event| event["kind"] == "reply")
-        .map(|event| &event["value"]);
+    let replies = events.iter().filter(|event| event["kind"] == "reply").map(|event| &event["value"]);
     let steps = record["steps"].as_array().into_iter().flatten();
     for (step, answer) in steps.zip(replies) {
         let outcome = [("done", "done"), ("skip", "skipped"), ("abort", "aborted")];
-        let expected = outcome
-            .into_iter()
-            .find(|(given, _)| answer["outcome"] == *given)
-            .map(|(_, recorded)| recorded);
-        ensure!(
-            step["outcome"].as_str() == expected,
-            "a step was answered with {answer}, and recorded as {step}"
-        );
+        let expected = outcome.into_iter().find(|(given, _)| answer["outcome"] == *given).map(|(_, recorded)| recorded);
+        ensure!(step["outcome"].as_str() == expected, "a step was answered with {answer}, and recorded as {step}");
         for (name, value) in step["values"].as_object().into_iter().flatten() {
-            ensure!(
-                answer[name] == *value,
-                "a step was answered with {answer}, and recorded as {step}"
-            );
+            ensure!(answer[name] == *value, "a step was answered with {answer}, and recorded as {step}");
         }
     }
     Ok(())
@@ -102,23 +65,11 @@ pub fn kept_the_answers(record: &Value, events: &[Value]) -> Result<()> {
 
 /// No wait began anew: each was fixed once, and nothing of what follows came earlier.
 pub fn waited_once(events: &[Value]) -> Result<()> {
-    for (i, event) in events
-        .iter()
-        .enumerate()
-        .filter(|(_, event)| event["kind"] == "sleep")
-    {
-        let Some(next) = events.get(i + 1) else {
-            bail!("nothing follows the wait {event}")
-        };
-        ensure!(
-            next["kind"] != "sleep",
-            "a wait began anew: {event} is followed by {next}"
-        );
+    for (i, event) in events.iter().enumerate().filter(|(_, event)| event["kind"] == "sleep") {
+        let Some(next) = events.get(i + 1) else { bail!("nothing follows the wait {event}") };
+        ensure!(next["kind"] != "sleep", "a wait began anew: {event} is followed by {next}");
         // RFC 3339 in UTC and to the same digit: in order as text too.
-        ensure!(
-            next["at"].as_str() >= event["until"].as_str(),
-            "a wait was cut short: {event} is followed by {next}"
-        );
+        ensure!(next["at"].as_str() >= event["until"].as_str(), "a wait was cut short: {event} is followed by {next}");
     }
     Ok(())
 }
@@ -165,19 +116,11 @@ mod tests {
         assert!(in_order(&again).is_err());
         assert!(one_attempt(&again).is_err());
 
-        let short = [
-            json!({"kind": "sleep", "until": "T10:00:04.000Z"}),
-            json!({"kind": "question", "at": "T10:00:03.000Z"}),
-        ];
+        let short =
+            [json!({"kind": "sleep", "until": "T10:00:04.000Z"}), json!({"kind": "question", "at": "T10:00:03.000Z"})];
         assert!(waited_once(&short).is_err());
         assert!(waited_once(&[&short[..1], &short[..1]].concat()).is_err());
         let record = json!({"steps": [{"outcome": "skipped", "values": {}}]});
-        assert!(
-            kept_the_answers(
-                &record,
-                &[json!({"kind": "reply", "value": {"outcome": "done"}})]
-            )
-            .is_err()
-        );
+        assert!(kept_the_answers(&record, &[json!({"kind": "reply", "value": {"outcome": "done"}})]).is_err());
     }
 }

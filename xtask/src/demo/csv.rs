@@ -18,28 +18,16 @@ pub fn run(stage: &Stage, timings: &mut Timings) -> Result<()> {
         if stage.live {
             return process::run(&mut stage.longhaul.command(args));
         }
-        let told = stage
-            .longhaul
-            .told(args.into_iter().chain(["--answer", ANSWER]))?;
+        let told = stage.longhaul.told(args.into_iter().chain(["--answer", ANSWER]))?;
         println!("{}", told.text("text/markdown")?);
         checks::in_order(&told.events)?;
         checks::one_attempt(&told.events)?;
-        ensure!(
-            checks::asked_once(&told.events)? == 1,
-            "the number format was not asked for"
-        );
+        ensure!(checks::asked_once(&told.events)? == 1, "the number format was not asked for");
         let columns = &told.task["output"]["structured"]["columns"];
-        let weight = columns
-            .as_array()
-            .into_iter()
-            .flatten()
-            .find(|column| column["name"] == "weight");
+        let weight = columns.as_array().into_iter().flatten().find(|column| column["name"] == "weight");
         let least = weight.and_then(|column| column["min"].as_f64());
         // Read with a comma before the fraction, these numbers are in the thousands.
-        ensure!(
-            least >= Some(1000.0),
-            "the answer was not heeded: the least weight is {least:?}"
-        );
+        ensure!(least >= Some(1000.0), "the answer was not heeded: the least weight is {least:?}");
         Ok(())
     })
 }

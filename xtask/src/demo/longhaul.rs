@@ -16,12 +16,7 @@ pub struct Longhaul {
 /// As one would type it.
 impl fmt::Display for Longhaul {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} --data {}",
-            self.binary.display(),
-            self.data.display()
-        )
+        write!(f, "{} --data {}", self.binary.display(), self.data.display())
     }
 }
 
@@ -45,35 +40,23 @@ impl Longhaul {
     }
 
     /// Runs with this terminal.
-    pub fn live<S: AsRef<std::ffi::OsStr>>(
-        &self,
-        args: impl IntoIterator<Item = S>,
-    ) -> Result<Child> {
+    pub fn live<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Child> {
         self.command(args).spawn().context("cannot start longhaul")
     }
 
     /// Runs with `--json` and reads to the end.
-    pub fn told<S: AsRef<std::ffi::OsStr>>(
-        &self,
-        args: impl IntoIterator<Item = S>,
-    ) -> Result<Told> {
+    pub fn told<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Told> {
         let mut running = self.start(args)?;
         while running.next()?.is_some() {}
         let (told, status) = running.end()?;
         if !status.success() {
-            bail!(
-                "longhaul did not complete: {status}; the last it said is {}",
-                told.last()
-            );
+            bail!("longhaul did not complete: {status}; the last it said is {}", told.last());
         }
         Ok(told)
     }
 
     /// Starts with `--json`, to be followed line by line.
-    pub fn start<S: AsRef<std::ffi::OsStr>>(
-        &self,
-        args: impl IntoIterator<Item = S>,
-    ) -> Result<Running> {
+    pub fn start<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Running> {
         let mut command = self.command(args);
         let mut child = command
             .arg("--json")
@@ -82,23 +65,13 @@ impl Longhaul {
             .spawn()
             .context("cannot start longhaul")?;
         let lines = BufReader::new(child.stdout.take().context("longhaul has no output")?);
-        Ok(Running {
-            child,
-            lines,
-            told: Told::default(),
-        })
+        Ok(Running { child, lines, told: Told::default() })
     }
 
     /// The lines of a command that is no task's run.
-    pub fn lines<S: AsRef<std::ffi::OsStr>>(
-        &self,
-        args: impl IntoIterator<Item = S>,
-    ) -> Result<Vec<Value>> {
+    pub fn lines<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Vec<Value>> {
         let output = crate::process::output(self.command(args).arg("--json"))?;
-        output
-            .lines()
-            .map(|line| serde_json::from_str(line).with_context(|| format!("not JSON: {line}")))
-            .collect()
+        output.lines().map(|line| serde_json::from_str(line).with_context(|| format!("not JSON: {line}"))).collect()
     }
 }
 
@@ -113,16 +86,10 @@ impl Running {
     /// Waits for the next line; none at the end.
     pub fn next(&mut self) -> Result<Option<&Value>> {
         let mut line = String::new();
-        if self
-            .lines
-            .read_line(&mut line)
-            .context("cannot read longhaul's output")?
-            == 0
-        {
+        if self.lines.read_line(&mut line).context("cannot read longhaul's output")? == 0 {
             return Ok(None);
         }
-        let value: Value = serde_json::from_str(&line)
-            .with_context(|| format!("longhaul printed no JSON: {line}"))?;
+        let value: Value = serde_json::from_str(&line).with_context(|| format!("longhaul printed no JSON: {line}"))?;
         if value["type"] == "event" {
             self.told.events.push(value);
             return Ok(self.told.events.last());
@@ -156,30 +123,17 @@ impl Drop for Running {
 impl Told {
     /// The last thing told, for a message.
     pub fn last(&self) -> &Value {
-        if self.task.is_null() {
-            self.events.last().unwrap_or(&Value::Null)
-        } else {
-            &self.task
-        }
+        if self.task.is_null() { self.events.last().unwrap_or(&Value::Null) } else { &self.task }
     }
 
     pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
-        self.events
-            .iter()
-            .filter(move |event| event["kind"] == kind)
+        self.events.iter().filter(move |event| event["kind"] == kind)
     }
 
     /// The first part of the result of this media type.
     pub fn text(&self, media_type: &str) -> Result<&str> {
-        let parts = self.task["output"]["parts"]
-            .as_array()
-            .into_iter()
-            .flatten();
-        let mut texts = parts
-            .filter(|part| part["mediaType"] == media_type)
-            .filter_map(|part| part["text"].as_str());
-        texts
-            .next()
-            .with_context(|| format!("the result has no {media_type}: {}", self.task["output"]))
+        let parts = self.task["output"]["parts"].as_array().into_iter().flatten();
+        let mut texts = parts.filter(|part| part["mediaType"] == media_type).filter_map(|part| part["text"].as_str());
+        texts.next().with_context(|| format!("the result has no {media_type}: {}", self.task["output"]))
     }
 }

@@ -60,13 +60,8 @@ fn run_parts(options: &Options, timings: &mut Timings) -> Result<Stage> {
     if data.exists() {
         fs::remove_dir_all(&data).with_context(|| format!("cannot remove {}", data.display()))?;
     }
-    let live =
-        !options.no_input && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let stage = Stage {
-        longhaul: Longhaul::new(paths::binary(), data),
-        components,
-        live,
-    };
+    let live = !options.no_input && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let stage = Stage { longhaul: Longhaul::new(paths::binary(), data), components, live };
     csv::run(&stage, timings)?;
     checklist::run(&stage, timings)?;
     Ok(stage)

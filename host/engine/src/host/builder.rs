@@ -10,7 +10,7 @@ use super::{Handle, Host};
 use crate::clock::{Clock, RealClock};
 use crate::plugin::{Library, create_private_dir};
 use crate::runner::{Parts, Runner, Watchers};
-use crate::store::{Owners, Store, enrol};
+use crate::store::{Notice, Owners, Store, enrol};
 use crate::testing::CrashPlan;
 use crate::{Error, Limits, StoreError};
 
@@ -105,16 +105,26 @@ impl HostBuilder {
         let library = Library::new(self.data_dir.join("compiled"), self.limits.memory).map_err(fault)?;
         let watchers = Arc::new(Watchers::default());
         let (sender, notices) = mpsc::unbounded_channel();
-        let notify = Box::new(move |batch| {
-            // Nobody listens once the host is gone.
-            let _ = sender.send(batch);
+        let following = watchers.clone();
+        let notify = Box::new(move |mut batch: Vec<Notice>| {
+            // Who follows a task is told at once; what needs a look at the database is passed on.
+            batch.retain(|notice| match notice {
+                Notice::Entries { task } => {
+                    following.moved(*task);
+                    false
+                }
+                _ => true,
+            });
+            if !batch.is_empty() {
+                // Nobody listens once the host is gone.
+                let _ = sender.send(batch);
+            }
         });
         let (path, plan) = (database.clone(), self.crash.clone());
         let store = crate::runner::blocking(move || Ok(Store::open(&path, notify, plan)?)).await?;
         let now = self.clock.now();
         let me = store.write(move |tx| enrol(tx, now).map_err(Error::from)).await?;
-        let owners =
-            Owners::hold(&self.data_dir.join("owners"), me).map_err(|error| unwritable(&database, &error))?;
+        let owners = Owners::hold(&self.data_dir.join("owners"), me).map_err(|error| unwritable(&database, &error))?;
         let runner = Runner::begin(Parts {
             store,
             owners,

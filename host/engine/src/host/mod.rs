@@ -149,8 +149,7 @@ impl Host {
                         .map_err(|problem| Error::Answer { question, problem })?;
                 }
                 let kind = EventKind::Reply { question, reply };
-                let step =
-                    Step { entries: vec![crate::journal::NewEntry::outside(now, kind)], ..Step::default() };
+                let step = Step { entries: vec![crate::journal::NewEntry::outside(now, kind)], ..Step::default() };
                 step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
                 tx.notices.push(store::Notice::Inbox { task: n });
                 Ok(())
@@ -173,7 +172,8 @@ impl Host {
             .store
             .write(move |tx| {
                 let step = Step { event: Some(LifeEvent::CancelRequested), ..Step::default() };
-                step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))
+                let taken = step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
+                Ok(taken.found)
             })
             .await
     }

@@ -349,7 +349,11 @@ fn describe(what: &Recorded) -> String {
 }
 
 fn shown(arguments: &[u8]) -> String {
-    if arguments.is_empty() { "no arguments".into() } else { format!("`{}`", clip(&String::from_utf8_lossy(arguments))) }
+    if arguments.is_empty() {
+        "no arguments".into()
+    } else {
+        format!("`{}`", clip(&String::from_utf8_lossy(arguments)))
+    }
 }
 
 fn clip(text: &str) -> String {

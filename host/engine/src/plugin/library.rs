@@ -198,7 +198,7 @@ async fn describe(loaded: &Loaded, memory: u64) -> Result<String, PluginError> {
 pub(crate) async fn instance(loaded: &Loaded, memory: u64) -> Result<Instance, PluginError> {
     let recorder = Recorder::new(Vec::new()).map_err(|_| PluginError::Describe("the host is at fault".into()))?;
     let (requests, _) = mpsc::unbounded_channel();
-    let (_, crowded) = watch::channel(false);
+    let (_, never) = watch::channel(false);
     let epoch = Timestamp::from_millis(0);
     let run = Arc::new(Run::new(
         recorder,
@@ -208,7 +208,8 @@ pub(crate) async fn instance(loaded: &Loaded, memory: u64) -> Result<Instance, P
         std::collections::BTreeMap::new(),
         0,
         Duration::ZERO,
-        crowded,
+        never.clone(),
+        never,
         requests,
         Arc::new(CrashPlan::default()),
     ));

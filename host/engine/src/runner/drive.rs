@@ -19,6 +19,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 enum Next {
     /// Another segment.
     Again,
+    /// What the task has left pending outside is to be cancelled, even if the host stops.
+    CleanUp,
     /// Nothing, for now or for ever.
     Rest,
     /// Nothing, unless more has arrived than what had at this version of the inbox.
@@ -30,6 +32,7 @@ impl Runner {
     pub(super) async fn drive(self: &Arc<Self>, task: i64) -> Option<u64> {
         loop {
             match self.segment(task).await {
+                Ok(Next::CleanUp) => {}
                 Ok(Next::Again) if !*self.stopping.borrow() => {}
                 Ok(Next::RestAt(version)) => return Some(version),
                 Ok(Next::Again | Next::Rest) => return None,
@@ -70,7 +73,10 @@ impl Runner {
         if row.state == TaskState::Waiting && timed && row.due_at.is_some_and(|due| due > now) {
             return Ok(Next::Rest);
         }
-        self.fill(task)?;
+        // One that was just taken has asked nothing; a request to stop that came since is delivered.
+        if row.attempt > 0 {
+            self.fill(task)?;
+        }
         let ready = match self.ready(&row.digest).await {
             Ok(ready) => ready,
             Err(error @ Error::Plugin(_)) => return self.broke(&row, Broke::Host, error.to_string()).await,
@@ -157,19 +163,20 @@ impl Runner {
                 next = Next::Rest;
             }
         }
-        self.take(row, step).await?;
-        Ok(next)
+        let owes = self.take(row, step).await?;
+        Ok(if owes { Next::CleanUp } else { next })
     }
 
-    /// Takes a step of a task that this host runs. One that comes too late changes nothing.
-    pub(super) async fn take(&self, row: &RunRow, step: Step) -> Result<(), Error> {
+    /// Takes a step of a task that this host runs. One that comes too late changes nothing. Says whether `cancel-task` is
+    /// owed after it.
+    async fn take(&self, row: &RunRow, step: Step) -> Result<bool, Error> {
         let (task, now) = (row.n, self.clock.now());
         let jitter = jitter(now, task);
         match self.store.write(move |tx| step.take(tx, task, now, jitter)).await? {
-            Ok(_) => Ok(()),
+            Ok(taken) => Ok(taken.cancel_ticket),
             Err(misfit) => {
                 tracing::debug!("task {task}: {misfit}");
-                Ok(())
+                Ok(false)
             }
         }
     }
@@ -200,21 +207,29 @@ impl Runner {
         let Some(ticket) = row.ticket.clone() else { return Ok(Next::Rest) };
         let export = Export::CancelTask(ticket);
         for _ in 0..TRIES {
-            let ready = self.ready(&row.digest).await?;
+            // Without its plugin nobody can cancel what it left.
+            let Ok(ready) = self.ready(&row.digest).await else { break };
             // Nobody follows an ended task, so what this guest does is not recorded.
-            let Ok(mut segment) = Segment::begin(self, &row, &ready, Arc::default(), Purpose::Cancel).await? else { continue };
+            let Ok(mut segment) = Segment::begin(self, &row, &ready, Arc::default(), Purpose::Cancel).await? else {
+                continue;
+            };
             if let How::Returned(_) = segment.run(&export).await? {
                 break;
             }
         }
-        let step =
-            Step { lease: row.lease, event: Some(LifeEvent::TicketCancelled), ..Step::default() };
+        let step = Step { lease: row.lease, event: Some(LifeEvent::TicketCancelled), ..Step::default() };
         self.take(&row, step).await?;
         Ok(Next::Rest)
     }
 
     /// Stops a guest that has broken a limit of time.
-    pub(super) fn watch_over(&self, row: &RunRow, control: &Control, cancelled: Option<Timestamp>, live_since: Timestamp) {
+    pub(super) fn watch_over(
+        &self,
+        row: &RunRow,
+        control: &Control,
+        cancelled: Option<Timestamp>,
+        live_since: Timestamp,
+    ) {
         let now = self.clock.now();
         if *self.stopping.borrow() {
             control.stop(Stop::Shutdown);
@@ -238,7 +253,9 @@ fn checked(ready: &crate::plugin::Ready, row: &RunRow, output: &Output) -> Resul
     let Some(structured) = &output.structured else {
         return Err("the tool declares an output schema and returned no structured output".into());
     };
-    schema.check(structured).map_err(|problem| format!("what it returned is not valid against its output schema: {problem}"))
+    schema
+        .check(structured)
+        .map_err(|problem| format!("what it returned is not valid against its output schema: {problem}"))
 }
 
 fn run_error(broke: Broke, message: String) -> TaskError {

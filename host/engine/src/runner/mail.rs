@@ -19,7 +19,8 @@ pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedRecei
         let Some(runner) = runner.upgrade() else { return };
         for notice in batch {
             match notice {
-                Notice::Entries { task } => runner.watchers.moved(task),
+                // Told already, by the writer itself.
+                Notice::Entries { .. } => {}
                 Notice::Inbox { task } => runner.deliver(task),
                 Notice::Due { .. } => runner.earlier.notify_one(),
                 Notice::Foreign => {

@@ -14,8 +14,8 @@ use crate::clock::Timestamp;
 use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder};
 use crate::plugin::Ready;
 use crate::sandbox::{Export, GuestCall, How, Inbox, Instance, Request, Run, Seed, Stop, wasi_context};
-use crate::store::{self, RunRow, Step};
-use crate::task::{Broke, Misfit, TaskState};
+use crate::store::{self, RunRow, Step, Taken};
+use crate::task::{Broke, Misfit};
 use crate::{Error, StoreError};
 
 /// How long what a guest did may wait to be written, while it goes on.
@@ -24,7 +24,10 @@ const FLUSH: Duration = Duration::from_millis(25);
 /// How often a guest that waits is looked at.
 const IDLE: Duration = Duration::from_millis(200);
 
-type Written = Pin<Box<dyn Future<Output = Result<Result<TaskState, Misfit>, StoreError>> + Send>>;
+/// Fuel that one call of `cancel-task` may use.
+const CANCEL_FUEL: u64 = 10_000_000_000;
+
+type Written = Pin<Box<dyn Future<Output = Result<Result<Taken, Misfit>, StoreError>> + Send>>;
 
 /// What a segment is run for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +52,7 @@ pub(super) struct Segment<'a> {
     seed: Option<[u8; 32]>,
     /// Milliseconds of computing that are on disk.
     charged: u64,
-    /// Nothing of this run is written.
-    silent: bool,
+    purpose: Purpose,
 }
 
 impl<'a> Segment<'a> {
@@ -92,18 +94,20 @@ impl<'a> Segment<'a> {
             u32::try_from(asked.saturating_sub(here)).unwrap_or(u32::MAX),
             runner.warm,
             runner.crowded.subscribe(),
+            runner.stopping.subscribe(),
             sender,
             runner.crash.clone(),
         ));
         let wasi = wasi_context(&run, &Seed::new(seed, row.segment));
-        let fuel = row.limits.fuel.saturating_sub(row.fuel);
+        // Cleaning up must be possible when the fuel ran out.
+        let fuel = if purpose == Purpose::Cancel { CANCEL_FUEL } else { row.limits.fuel.saturating_sub(row.fuel) };
         let instance = match Instance::new(&ready.loaded, run.clone(), wasi, fuel, row.limits.memory).await {
             Ok(instance) => instance,
             Err(broke) => return Ok(Err(broke)),
         };
         let call = call(row, row.attempt + u32::from(another));
         let seed = another.then_some(seed);
-        Ok(Ok(Self { runner, row, run, instance, call, requests, seed, charged: 0, silent }))
+        Ok(Ok(Self { runner, row, run, instance, call, requests, seed, charged: 0, purpose }))
     }
 
     /// Runs the export to its end.
@@ -118,27 +122,30 @@ impl<'a> Segment<'a> {
             tokio::select! {
                 biased;
                 how = &mut call => break how,
-                Some(request) = self.requests.recv() => {
-                    let mut step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control);
-                    step.wait = request.wait;
-                    if let Some((question, reply)) = request.settle {
-                        let kind = EventKind::Reply { question, reply };
-                        step.entries.push(NewEntry::outside(self.run.now(), kind));
-                    }
-                    let outcome = match self.silent {
-                        true => Err(StoreError::NotOwner),
-                        false => write(self.runner, self.row.n, step).await,
-                    };
-                    match outcome {
-                        Ok(Ok(_)) => {
-                            self.runner.fill(self.row.n)?;
-                            let _ = request.done.send(());
+                Some(request) = self.requests.recv() => match self.purpose {
+                    Purpose::Run => {
+                        let mut step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control);
+                        step.wait = request.wait;
+                        if let Some((question, reply)) = request.settle {
+                            let kind = EventKind::Reply { question, reply };
+                            step.entries.push(NewEntry::outside(self.run.now(), kind));
                         }
-                        // The guest's call ends with `Abandoned`, and this run with it.
-                        Ok(Err(misfit)) => tracing::debug!("task {}: {misfit}", self.row.id),
-                        Err(error) => return Err(error.into()),
+                        match write(self.runner, self.row.n, step).await? {
+                            Ok(_) => {
+                                self.runner.fill(self.row.n)?;
+                                let _ = request.done.send(());
+                            }
+                            // The guest's call ends with `Abandoned`, and this run with it.
+                            Err(misfit) => tracing::debug!("task {}: {misfit}", self.row.id),
+                        }
                     }
-                }
+                    // It may sleep, and has nobody to ask.
+                    Purpose::Cancel if request.settle.is_none() => {
+                        let _ = request.done.send(());
+                    }
+                    // What is not recorded can't be done again.
+                    Purpose::Cancel | Purpose::Replay => {}
+                },
                 outcome = async { match &mut written {
                     Some(written) => written.await,
                     None => std::future::pending().await,
@@ -151,9 +158,12 @@ impl<'a> Segment<'a> {
                     }
                 }
                 () = tokio::time::sleep(if busy { FLUSH } else { IDLE }), if written.is_none() => {
+                    if self.purpose != Purpose::Run {
+                        continue;
+                    }
                     let cancelled = self.run.inbox.cancelled();
                     self.runner.watch_over(self.row, &control, cancelled, live_since);
-                    if !self.silent && self.run.recorder().has_pending() {
+                    if self.run.recorder().has_pending() {
                         let step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control);
                         written = Some(Box::pin(write(self.runner, self.row.n, step)));
                     }
@@ -200,7 +210,7 @@ fn write(
     runner: &Arc<Runner>,
     task: i64,
     step: Step,
-) -> impl Future<Output = Result<Result<TaskState, Misfit>, StoreError>> + Send + use<> {
+) -> impl Future<Output = Result<Result<Taken, Misfit>, StoreError>> + Send + use<> {
     let now = runner.clock.now();
     runner.store.write(move |tx| step.take(tx, task, now, 0.0))
 }

@@ -45,11 +45,24 @@ impl WasiView for Guest {
 }
 
 /// A store with all limits set.
-pub(crate) fn store(engine: &Engine, run: Arc<Run>, wasi: WasiCtx, fuel: u64, memory: u64) -> wasmtime::Result<Store<Guest>> {
+pub(crate) fn store(
+    engine: &Engine,
+    run: Arc<Run>,
+    wasi: WasiCtx,
+    fuel: u64,
+    memory: u64,
+) -> wasmtime::Result<Store<Guest>> {
     let mut table = ResourceTable::new();
     table.set_max_capacity(RESOURCES);
-    let guest =
-        Guest { run, wasi, table, meter: Meter::new(memory), timers: HashMap::new(), questions: Vec::new(), cancel_seen: false };
+    let guest = Guest {
+        run,
+        wasi,
+        table,
+        meter: Meter::new(memory),
+        timers: HashMap::new(),
+        questions: Vec::new(),
+        cancel_seen: false,
+    };
     let mut store = Store::new(engine, guest);
     store.limiter(|guest| &mut guest.meter);
     store.set_fuel(fuel)?;

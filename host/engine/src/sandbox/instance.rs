@@ -217,12 +217,17 @@ fn broke(store: &Store<Guest>, error: &wasmtime::Error) -> (Broke, String) {
         Some(_) if refused => (Broke::Memory, said("it wanted more memory than it may have (limit `memory`)".into())),
         Some(trap) => (Broke::Trap, said(format!("it crashed: {trap}"))),
         None => match error.downcast_ref::<I32Exit>() {
-            Some(_) if refused => (Broke::Memory, said("it wanted more memory than it may have (limit `memory`)".into())),
+            Some(_) if refused => {
+                (Broke::Memory, said("it wanted more memory than it may have (limit `memory`)".into()))
+            }
             Some(exit) => (Broke::Trap, said(format!("it called exit({})", exit.0))),
             // Too many instances at once: it can run when others have ended.
             None if error.is::<wasmtime::PoolConcurrencyLimitError>() => (Broke::Host, chain(error)),
-            None if refused => (Broke::Memory, format!("it needs more memory than it may have (limit `memory`): {error}")),
-            None => (Broke::Limit, said(chain(error))),
+            None if refused => {
+                (Broke::Memory, format!("it needs more memory than it may have (limit `memory`): {error}"))
+            }
+            // The last cause: the others are where in the guest it happened.
+            None => (Broke::Limit, said(format!("the host refused what it asked for: {}", error.root_cause()))),
         },
     }
 }

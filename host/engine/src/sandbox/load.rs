@@ -58,9 +58,10 @@ pub(crate) fn restore(engine: &Engine, path: &Path) -> Option<Loaded> {
     // wasmtime checks that version, configuration and target are its own.
     #[expect(unsafe_code, reason = "the only way to load compiled code, see above")]
     let component = unsafe { Component::deserialize_file(engine, path) };
-    match component.map_err(|error| chain(&error)).and_then(|component| {
-        link(engine, &component).map_err(|error| error.to_string())
-    }) {
+    match component
+        .map_err(|error| chain(&error))
+        .and_then(|component| link(engine, &component).map_err(|error| error.to_string()))
+    {
         Ok(loaded) => Some(loaded),
         Err(problem) => {
             tracing::warn!("compiled code at {} is not usable and is made again: {problem}", path.display());

@@ -26,6 +26,8 @@ pub(crate) struct Run {
     pub warm: Duration,
     /// Turns true while others wait for an instance.
     pub crowded: watch::Receiver<bool>,
+    /// Turns true when the host stops.
+    pub stopping: watch::Receiver<bool>,
     pub requests: mpsc::UnboundedSender<Request>,
     pub crash: Arc<CrashPlan>,
 }
@@ -81,11 +83,12 @@ impl Run {
         asked_before: u32,
         warm: Duration,
         crowded: watch::Receiver<bool>,
+        stopping: watch::Receiver<bool>,
         requests: mpsc::UnboundedSender<Request>,
         crash: Arc<CrashPlan>,
     ) -> Self {
         let recorder = Mutex::new(recorder);
-        Self { recorder, inbox, clock, created_at, settings, asked_before, warm, crowded, requests, crash }
+        Self { recorder, inbox, clock, created_at, settings, asked_before, warm, crowded, stopping, requests, crash }
     }
 
     pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
@@ -150,7 +153,7 @@ impl Run {
     pub async fn wait(&self, version: u64, on: WaitingOn, until: Option<Timestamp>) -> Result<Woken, Interrupted> {
         let waiting = Waiting { on, until };
         let dropped = || Interrupted::Waits { waiting: waiting.clone(), version };
-        let mut crowded = self.crowded.clone();
+        let (mut crowded, mut stopping) = (self.crowded.clone(), self.stopping.clone());
         let elapsed = async {
             match until {
                 Some(until) => self.clock.sleep_until(until).await,
@@ -166,6 +169,7 @@ impl Run {
             () = elapsed => Ok(Woken::Elapsed),
             () = tokio::time::sleep(warm) => Err(dropped()),
             _ = crowded.wait_for(|crowded| *crowded) => Err(dropped()),
+            _ = stopping.wait_for(|stopping| *stopping) => Err(dropped()),
         }
     }
 }

@@ -26,9 +26,7 @@ pub(super) fn append(tx: &mut Tx<'_>, task: i64, last: u64, entries: &[NewEntry]
         let call = entry.stamp.map(|stamp| stamp.call.cast_signed());
         let hash = entry.stamp.map(|stamp| stamp.hash.cast_signed());
         let at = entry.at.as_millis().cast_signed();
-        insert
-            .execute(params![task, seq.cast_signed(), at, kind, data, call, hash, blob])
-            .map_err(failed(WHAT))?;
+        insert.execute(params![task, seq.cast_signed(), at, kind, data, call, hash, blob]).map_err(failed(WHAT))?;
     }
     if seq > last {
         tx.notices.push(Notice::Entries { task });
@@ -69,8 +67,7 @@ pub(crate) fn public(sql: &Connection, task: i64, after: u64, limit: usize) -> R
 
 /// The public entry `seq`.
 pub(super) fn one(sql: &Connection, task: i64, seq: i64) -> Result<EventKind, StoreError> {
-    let mut select =
-        sql.prepare_cached("SELECT data FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
+    let mut select = sql.prepare_cached("SELECT data FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
     let data: String = select.query_row(params![task, seq], |row| row.get(0)).map_err(failed(WHAT))?;
     parse(&data)
 }
@@ -89,8 +86,7 @@ pub(crate) fn of_segment(sql: &Connection, task: i64, segment_seq: u64) -> Resul
 
 /// The seed of the attempt that began with the entry `attempt_seq`.
 pub(crate) fn seed(sql: &Connection, task: i64, attempt_seq: u64) -> Result<[u8; 32], StoreError> {
-    let mut select =
-        sql.prepare_cached("SELECT blob FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
+    let mut select = sql.prepare_cached("SELECT blob FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
     let blob: Option<Vec<u8>> =
         select.query_row(params![task, attempt_seq.cast_signed()], |row| row.get(0)).map_err(failed(WHAT))?;
     blob.and_then(|blob| blob.try_into().ok())
@@ -100,8 +96,7 @@ pub(crate) fn seed(sql: &Connection, task: i64, attempt_seq: u64) -> Result<[u8;
 fn stored(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, StoreError>> {
     let seq = row.get::<_, i64>(0)?.cast_unsigned();
     let data: Option<String> = row.get(1)?;
-    let stamp =
-        Stamp { call: row.get::<_, i64>(2)?.cast_unsigned(), hash: row.get::<_, i64>(3)?.cast_unsigned() };
+    let stamp = Stamp { call: row.get::<_, i64>(2)?.cast_unsigned(), hash: row.get::<_, i64>(3)?.cast_unsigned() };
     let blob: Option<Vec<u8>> = row.get(4)?;
     let body = match data {
         Some(data) => match parse(&data) {

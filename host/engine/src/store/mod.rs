@@ -26,9 +26,10 @@ pub(crate) use plugins::{
     newest, remove as remove_plugin,
 };
 pub(crate) use questions::{all as replies, one as question, still_open};
-pub(crate) use step::Step;
+pub(crate) use step::{Step, Taken};
 pub(crate) use tasks::{
-    Inserted, NewRow, RunRow, by_prefix, due, list as tasks, number, remove as remove_task, run_row, view, written_since,
+    Inserted, NewRow, RunRow, by_prefix, due, list as tasks, number, remove as remove_task, run_row, view,
+    written_since,
 };
 pub(crate) use writer::Tx;
 

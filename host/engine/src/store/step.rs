@@ -48,6 +48,15 @@ pub(crate) struct Step {
     pub run_ms: u64,
 }
 
+/// What a step has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// The state that it found the task in.
+    pub found: TaskState,
+    /// The task has ended, and its tool's `cancel-task` is owed.
+    pub cancel_ticket: bool,
+}
+
 /// The columns that a step reads and writes.
 struct Columns {
     life: Life,
@@ -65,7 +74,7 @@ struct Columns {
 }
 
 impl Step {
-    /// Takes the step at `now`, and gives the state that it found the task in.
+    /// Takes the step at `now`.
     ///
     /// # Errors
     ///
@@ -77,7 +86,7 @@ impl Step {
         task: i64,
         now: Timestamp,
         jitter: f64,
-    ) -> Result<Result<TaskState, Misfit>, StoreError> {
+    ) -> Result<Result<Taken, Misfit>, StoreError> {
         let mut columns = load(tx, task, self.lease)?;
         let found = columns.life.state;
         let given = Given { now, jitter, retry: &RetryPolicy::default() };
@@ -114,8 +123,9 @@ impl Step {
         let (before, after) = effects.split_at(begun);
         let mut entries = Vec::new();
         let said = Said { outcome: self.outcome, seed: self.seed, ticket: self.ticket };
+        let began = self.entries.first().map_or(now, |first| first.at.min(now));
         for effect in before {
-            columns.apply(tx, task, now, effect, &mut entries, &said)?;
+            columns.apply(tx, task, began, effect, &mut entries, &said)?;
         }
         entries.append(&mut mirror(tx, task, &mut columns, self.entries)?);
         for effect in after {
@@ -123,7 +133,8 @@ impl Step {
         }
         columns.last_seq = events::append(tx, task, columns.last_seq, &entries)?;
         columns.store(tx, task, now, self.run_ms)?;
-        Ok(Ok(found))
+        let cancel_ticket = effects.contains(&Effect::CancelTicket);
+        Ok(Ok(Taken { found, cancel_ticket }))
     }
 }
 
@@ -139,9 +150,7 @@ fn mirror(
         match &entry.body {
             Body::Event(EventKind::Question(question), _) => questions::open(tx, task, question)?,
             // The guest, or its clock, settles a question that somebody has answered meanwhile: the answer counts.
-            Body::Event(EventKind::Reply { question, reply }, _)
-                if !questions::settle(tx, task, *question, reply)? =>
-            {
+            Body::Event(EventKind::Reply { question, reply }, _) if !questions::settle(tx, task, *question, reply)? => {
                 late.push(place);
             }
             Body::Event(EventKind::Progress(progress), _) => {

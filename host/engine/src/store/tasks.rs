@@ -39,9 +39,13 @@ pub(crate) struct NewRow {
 /// What became of a [`NewRow`].
 #[derive(Debug, Clone)]
 pub(crate) enum Inserted {
-    New { n: i64 },
+    New {
+        n: i64,
+    },
     /// The key was used before with the same request.
-    Existing { id: TaskId },
+    Existing {
+        id: TaskId,
+    },
 }
 
 /// What running a task needs.
@@ -272,8 +276,9 @@ pub(crate) fn by_prefix(sql: &Connection, namespace: &str, prefix: &str) -> Resu
              WHERE id >= ?2 AND substr(id, 1, length(?2)) = ?2 AND namespace = ?1 LIMIT 2",
         )
         .map_err(failed(WHAT))?;
-    let rows =
-        select.query_map(params![namespace, prefix], |row| Ok((row.get(0)?, TaskId(row.get(1)?)))).map_err(failed(WHAT))?;
+    let rows = select
+        .query_map(params![namespace, prefix], |row| Ok((row.get(0)?, TaskId(row.get(1)?))))
+        .map_err(failed(WHAT))?;
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
 }
 
@@ -289,7 +294,8 @@ pub(crate) fn number(sql: &Connection, namespace: &str, id: &TaskId) -> Result<(
 
 /// Removes an ended task, its journal and its questions.
 pub(crate) fn remove(tx: &mut Tx<'_>, n: i64) -> Result<(), StoreError> {
-    for sql in ["DELETE FROM entry WHERE task = ?1", "DELETE FROM question WHERE task = ?1", "DELETE FROM task WHERE n = ?1"]
+    for sql in
+        ["DELETE FROM entry WHERE task = ?1", "DELETE FROM question WHERE task = ?1", "DELETE FROM task WHERE n = ?1"]
     {
         tx.sql.execute(sql, params![n]).map_err(failed(WHAT))?;
     }

@@ -71,7 +71,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub fn spawn(connection: Connection, path: PathBuf, notify: Notify, crash: Arc<CrashPlan>) -> std::io::Result<Self> {
+    pub fn spawn(
+        connection: Connection,
+        path: PathBuf,
+        notify: Notify,
+        crash: Arc<CrashPlan>,
+    ) -> std::io::Result<Self> {
         let (jobs, queue) = channel();
         let thread = std::thread::Builder::new().name("longhaul-writer".into()).spawn(move || {
             Thread { connection, path, notify, crash, seen: 0 }.run(&queue);
@@ -144,7 +149,8 @@ impl Thread {
     }
 
     fn data_version(&self) -> i64 {
-        self.connection.query_row("PRAGMA data_version", [], |row| row.get(0)).unwrap_or(self.seen)
+        let version = self.connection.prepare_cached("PRAGMA data_version");
+        version.and_then(|mut version| version.query_row([], |row| row.get(0))).unwrap_or(self.seen)
     }
 
     fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {
@@ -160,12 +166,12 @@ impl Thread {
 
     fn transaction(&mut self, group: &mut [Box<dyn Job>], notices: &mut Vec<Notice>) -> Result<(), StoreError> {
         let what = "the last changes";
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| match error.sqlite_error_code() {
-                Some(rusqlite::ErrorCode::DatabaseBusy) => StoreError::Locked(self.path.clone()),
-                _ => failed(what)(error),
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(|error| {
+                match error.sqlite_error_code() {
+                    Some(rusqlite::ErrorCode::DatabaseBusy) => StoreError::Locked(self.path.clone()),
+                    _ => failed(what)(error),
+                }
             })?;
         for job in group.iter_mut() {
             // A job that is refused is undone alone, not with its neighbours.
@@ -173,6 +179,10 @@ impl Thread {
             let before = notices.len();
             if job.run(&mut Tx { sql: &transaction, notices }).is_err() {
                 notices.truncate(before);
+                if transaction.is_autocommit() {
+                    // SQLite has undone all of it: the disk is full, or failing <https://sqlite.org/lang_transaction.html>.
+                    return Err(StoreError::Full { what });
+                }
                 let undo = transaction.prepare_cached("ROLLBACK TO job").and_then(|mut sql| sql.execute([]));
                 undo.map_err(failed(what))?;
             }

@@ -48,8 +48,14 @@ const SHELL: &str = r#"
 
 /// Imports by the names that bodies use.
 const IMPORTS: &[(&str, &str)] = &[
-    ("$progress", r#"(import "longhaul:tool/task@0.1.0" "report-progress" (func $progress (param i32 i32 i32 f64 i32 f64 i32)))"#),
-    ("$ask", r#"(import "longhaul:tool/task@0.1.0" "ask-human" (func $ask (param i32 i32 i32 i32 i32 i32 i32 i32 i64 i32 i32 i32 i32)))"#),
+    (
+        "$progress",
+        r#"(import "longhaul:tool/task@0.1.0" "report-progress" (func $progress (param i32 i32 i32 f64 i32 f64 i32)))"#,
+    ),
+    (
+        "$ask",
+        r#"(import "longhaul:tool/task@0.1.0" "ask-human" (func $ask (param i32 i32 i32 i32 i32 i32 i32 i32 i64 i32 i32 i32 i32)))"#,
+    ),
     ("$sleep", r#"(import "longhaul:tool/task@0.1.0" "sleep" (func $sleep (param i64 i32)))"#),
     ("$is_cancelled", r#"(import "longhaul:tool/task@0.1.0" "is-cancelled" (func $is_cancelled (result i32)))"#),
     ("$now", r#"(import "wasi:clocks/monotonic-clock@0.2.0" "now" (func $now (result i64)))"#),

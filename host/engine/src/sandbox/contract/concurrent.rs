@@ -33,7 +33,11 @@ impl Host for Guest {
         }
     }
 
-    async fn wait_any(&mut self, on: Vec<u32>, timeout: Option<Millis>) -> wasmtime::Result<Result<Option<u32>, WaitError>> {
+    async fn wait_any(
+        &mut self,
+        on: Vec<u32>,
+        timeout: Option<Millis>,
+    ) -> wasmtime::Result<Result<Option<u32>, WaitError>> {
         Ok(self.wait_for_any(&on, timeout.map(Duration::from_millis)).await?)
     }
 

@@ -13,8 +13,15 @@ use crate::task::{ErrorClass, ErrorKind, Level, Output, Part, PartData, Reply, T
 #[derive(Debug)]
 pub(crate) enum Returned {
     Done(Output),
-    Pending { ticket: Vec<u8>, after: Option<Duration> },
-    Failed { kind: ErrorKind, retry_after: Option<Duration>, error: TaskError },
+    Pending {
+        ticket: Vec<u8>,
+        after: Option<Duration>,
+    },
+    Failed {
+        kind: ErrorKind,
+        retry_after: Option<Duration>,
+        error: TaskError,
+    },
     /// What it returned breaks the contract.
     Unusable(String),
 }
@@ -44,8 +51,7 @@ pub(crate) fn returned(result: Result<Execution, ToolError>) -> Returned {
                 return Returned::Unusable(format!("an error of {size} bytes; it may have {OUTPUT_BYTES}"));
             }
             // Details that are no JSON are kept as the text they are: the error itself counts.
-            let details =
-                error.details.map(|details| serde_json::from_str(&details).unwrap_or(Value::String(details)));
+            let details = error.details.map(|details| serde_json::from_str(&details).unwrap_or(Value::String(details)));
             let retry_after = error.retry_after.map(Duration::from_millis);
             let error =
                 TaskError { class: ErrorClass::Tool, code: kind.as_str().into(), message: error.message, details };

@@ -86,7 +86,14 @@ impl Guest {
         let options = question.options.as_deref().map(serde_json::from_str).transpose();
         let options = options.map_err(|error| WaitError::Malformed(format!("`options` is not JSON: {error}")))?;
         let deadline = question.timeout.map(|millis| self.run.now().after(Duration::from_millis(millis)));
-        Ok(OpenQuestion { question: number, prompt: question.prompt, detail: question.detail, answer, deadline, options })
+        Ok(OpenQuestion {
+            question: number,
+            prompt: question.prompt,
+            detail: question.detail,
+            answer,
+            deadline,
+            options,
+        })
     }
 
     /// Waits until a question is settled.

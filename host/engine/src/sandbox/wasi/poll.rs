@@ -82,9 +82,8 @@ impl Guest {
             }
             // None is ready, so all are timers.
             let first = deadlines.iter().flatten().min().copied().unwrap_or(0);
-            let until = Timestamp::from_millis(
-                run.created_at.as_millis().saturating_add(first.div_ceil(NANOS_PER_MILLI)),
-            );
+            let until =
+                Timestamp::from_millis(run.created_at.as_millis().saturating_add(first.div_ceil(NANOS_PER_MILLI)));
             if !written && until.since(run.now()) > SHORT {
                 // The deadline must be the same after a restart, so what it was computed from goes to disk first.
                 run.commit(Some(Waiting { on: WaitingOn::Timer, until: Some(until) })).await?;
