@@ -17,7 +17,7 @@ fn answered(mut at: AtTerminal, keys: &[&str]) -> serde_json::Value {
     keys.iter().for_each(|keys| at.types(keys));
     let (code, output) = at.end();
     assert_eq!(code, 0, "{output}");
-    let result = &output[output.rfind("\n{\r\n").expect("a result")..];
+    let result = &output[output.rfind("{\r\n  \"reply\"").expect("a result")..];
     serde_json::from_str::<serde_json::Value>(result).expect("JSON")["value"].take()
 }
 
