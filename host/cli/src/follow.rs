@@ -28,6 +28,9 @@ const TICK: Duration = Duration::from_millis(200);
 /// Every so many ticks it is looked whether the host that runs the task is still alive.
 const OWNER_TICKS: u32 = 10;
 
+/// A tool that sleeps for less is not worth a line.
+const LONG_SLEEP: Duration = Duration::from_secs(10);
+
 /// A task that is being followed.
 pub struct Follow<'a> {
     app: &'a App,
@@ -189,6 +192,8 @@ impl<'a> Follow<'a> {
             EventKind::Reply { question, reply } => self.settled(*question, reply),
             // The result says it.
             EventKind::Ended { .. } => {}
+            // Over before anybody has read of it.
+            EventKind::Sleep { until } if until.since(event.at) < LONG_SLEEP => {}
             _ => {
                 if let Some(told) = words::event(event, now) {
                     self.view.line(&told);
@@ -209,13 +214,14 @@ impl<'a> Follow<'a> {
         if asked_here {
             self.close_prompt();
         }
+        let among_others = self.open.len() > 1;
         let question = self.open.remove(&number);
         let told = question.as_ref().map_or_else(|| words::reply(reply), |question| words::reply_to(question, reply));
         // The answer came from another place while this one was still asking.
         let by_somebody = matches!(reply, Reply::Answered { .. } | Reply::Declined { .. });
         let elsewhere = if asked_here && by_somebody { " (elsewhere)" } else { "" };
         match question {
-            Some(question) if !self.told.contains(&number) => {
+            Some(question) if among_others || !self.told.contains(&number) => {
                 let mark = console::style("?").yellow().bold().for_stderr();
                 self.view.line(&format!("{mark} {}\n  {told}{elsewhere}", line(&question.prompt)));
             }

@@ -3,7 +3,7 @@
 use console::{StyledObject, style};
 use longhaul::{Event, EventKind, Level, OpenQuestion, Progress, Reply, TaskError, Timestamp};
 
-use crate::prompt::ask::in_words;
+use crate::prompt::ask::{in_words, plain};
 use crate::prompt::is_sensitive;
 use crate::text::{line, lines};
 use crate::time;
@@ -72,9 +72,7 @@ pub fn indented(text: &str) -> String {
 /// How a question was settled, by the reply alone.
 pub fn reply(reply: &Reply) -> String {
     match reply {
-        Reply::Answered { value, .. } => {
-            reply_with(reply, &value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-        }
+        Reply::Answered { value, .. } => reply_with(reply, &plain(value)),
         _ => reply_with(reply, ""),
     }
 }

@@ -16,6 +16,13 @@ pub struct Entry {
     pub field: Option<Field>,
 }
 
+impl Entry {
+    /// A value in the words that were offered for it.
+    pub fn in_words(&self, value: &Value) -> String {
+        self.field.as_ref().map_or_else(|| plain(value), |field| value_in_words(&field.kind, value))
+    }
+}
+
 /// The entries of a question, in order; at least one.
 pub fn entries(question: &OpenQuestion) -> Vec<Entry> {
     let hinted = question.options.as_ref().and_then(|options| options.get("default"));
@@ -56,20 +63,41 @@ pub fn answer<'a>(entries: impl IntoIterator<Item = (&'a Entry, Option<Value>)>)
     Value::Object(form)
 }
 
-/// An answer in the words that the question offered: `yes` for true, the title of a choice for its value.
-pub fn in_words(question: &OpenQuestion, value: &Value) -> String {
-    let kind = match AnswerSchema::parse(&question.answer) {
-        Ok(AnswerSchema::One(field)) => Some(field.kind),
-        _ => None,
-    };
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    match kind {
-        Some(FieldKind::Confirm) if value.is_boolean() => if *value == json!(true) { "yes" } else { "no" }.to_owned(),
-        Some(FieldKind::Choice { choices }) => {
-            choices.iter().find(|choice| choice.value == text).map_or(text, |choice| choice.label().to_owned())
+/// An answer in the words that the question offered: `yes` for true, the title of a choice for its value, and for a
+/// form its fields one after the other.
+pub fn in_words(question: &OpenQuestion, answer: &Value) -> String {
+    match (AnswerSchema::parse(&question.answer), answer) {
+        (Ok(AnswerSchema::One(field)), value) => value_in_words(&field.kind, value),
+        (Ok(AnswerSchema::Form(form)), Value::Object(values)) => {
+            let given = form.fields.iter().filter_map(|field| {
+                let value = values.get(&field.name)?;
+                Some(format!("{}: {}", field.label(), value_in_words(&field.field.kind, value)))
+            });
+            given.collect::<Vec<_>>().join(", ")
         }
-        _ => text,
+        (_, value) => plain(value),
     }
+}
+
+fn value_in_words(kind: &FieldKind, value: &Value) -> String {
+    let label = |value: &Value| match kind {
+        FieldKind::Choice { choices } | FieldKind::Choices { choices, .. } => {
+            let chosen = choices.iter().find(|choice| *value == choice.value);
+            chosen.map_or_else(|| plain(value), |choice| choice.label().to_owned())
+        }
+        _ => plain(value),
+    };
+    match (kind, value) {
+        (FieldKind::Confirm, Value::Bool(true)) => "yes".to_owned(),
+        (FieldKind::Confirm, Value::Bool(false)) => "no".to_owned(),
+        (FieldKind::Choices { .. }, Value::Array(chosen)) => chosen.iter().map(label).collect::<Vec<_>>().join(", "),
+        (_, value) => label(value),
+    }
+}
+
+/// Text as it is, other values as JSON.
+pub fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// An answer that fits, for a person who answers with a command: `true`, `"text"`, `{"name":"text"}`.
@@ -142,6 +170,8 @@ pub(super) mod tests {
         assert_eq!(words(titled, json!(";")), "semicolon");
         assert_eq!(words(json!({"type": "string"}), json!("a b")), "a b");
         assert_eq!(words(json!({"type": "integer"}), json!(3)), "3");
+        let form = json!({"type": "object", "properties": {"sure": {"type": "boolean", "title": "Sure?"}, "n": {"type": "integer"}}});
+        assert_eq!(words(form, json!({"n": 3, "sure": true})), "Sure?: yes, n: 3");
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl Prompt {
 
         if let Some(entry) = self.current().filter(|entry| entry.name.is_some()) {
             for (done, value) in self.entries.iter().zip(&self.entered) {
-                rows.push(dim(format!("  {}: {}", line(&done.label), self.shown(value.as_ref()))));
+                rows.push(dim(format!("  {}: {}", line(&done.label), self.shown(done, value.as_ref()))));
             }
             let count = format!("({} of {})", self.entered.len() + 1, self.entries.len());
             rows.push(format!("  {} {}", line(&entry.label), dim(count)));
@@ -243,12 +243,11 @@ impl Prompt {
         parts.join(" · ")
     }
 
-    fn shown(&self, value: Option<&Value>) -> String {
+    fn shown(&self, entry: &Entry, value: Option<&Value>) -> String {
         match value {
             None => "(left out)".to_owned(),
             Some(_) if self.is_sensitive() => "•••".to_owned(),
-            Some(Value::String(text)) => line(text),
-            Some(value) => line(&value.to_string()),
+            Some(value) => line(&entry.in_words(value)),
         }
     }
 
