@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::longhaul::Told;
+use super::longhaul::{Running, Told};
 use super::{Stage, checks, sample};
 use crate::timing::Timings;
 
@@ -26,7 +26,9 @@ pub fn run(stage: &Stage, timings: &mut Timings) -> Result<()> {
     println!("  task {id}: {}, stalled: {}", task["state"], task["stalled"]);
 
     let after = timings.time("run_checklist: taken up again, to the end", || to_the_end(stage, &id))?;
-    println!("{}", after.text("text/markdown")?);
+    if !stage.live {
+        println!("{}", after.text("text/markdown")?);
+    }
 
     checks::goes_on_from(&before.events, &after.events)?;
     checks::in_order(&after.events)?;
@@ -54,7 +56,12 @@ fn until_the_kill(stage: &Stage) -> Result<Told> {
         return live_until_the_kill(stage, &args);
     }
     let first = answers()?.into_iter().next().context("the demo's answers are empty")?;
-    let mut running = stage.longhaul.start(args.into_iter().chain(["--answer", &first]))?;
+    let running = stage.longhaul.start(args.into_iter().chain(["--answer", &first]))?;
+    kill_in_timed_step(running)
+}
+
+/// Reads along until a question was answered and a step waits.
+fn kill_in_timed_step(mut running: Running) -> Result<Told> {
     let mut answered = false;
     while let Some(line) = running.next()? {
         answered |= line["kind"] == "reply";
@@ -71,7 +78,6 @@ fn live_until_the_kill(stage: &Stage, args: &[&str]) -> Result<Told> {
     println!("(answer the first question; the process is then killed while the next step waits)");
     let mut child = stage.longhaul.live(args)?;
     let start = Instant::now();
-    let mut told = Told::default();
     while start.elapsed() < PATIENCE {
         if let Some(status) = child.try_wait().context("cannot wait for longhaul")? {
             bail!("the checklist ended ({status}) before its timed step");
@@ -81,11 +87,13 @@ fn live_until_the_kill(stage: &Stage, args: &[&str]) -> Result<Told> {
             continue;
         };
         if task["waiting"]["on"] == "timer" {
+            // It only looks on, since the other runs the task, and so is out of the way first.
+            let id = task["id"].as_str().context("a task has no id")?;
+            let told = kill_in_timed_step(stage.longhaul.start(["tasks", "watch", id])?)?;
             child.kill().context("cannot kill longhaul")?;
             child.wait().context("cannot wait for longhaul")?;
             // The process may have hidden the cursor for its bar.
             println!("\x1b[?25h\n");
-            told.task = task;
             return Ok(told);
         }
     }
@@ -146,8 +154,7 @@ fn nobody_runs(stage: &Stage, id: &str) -> Result<Value> {
 
 impl Told {
     fn task_id(&self) -> Result<String> {
-        let of_event = self.events.first().map(|event| &event["task"]);
-        let id = of_event.unwrap_or(&self.task["id"]).as_str();
+        let id = self.events.first().and_then(|event| event["task"].as_str());
         id.map(str::to_owned).context("no event names its task")
     }
 }
