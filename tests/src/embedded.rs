@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use longhaul::{Event, EventKind, Host, Reply, TaskId};
 use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
 
 /// A built component.
 pub fn component(name: &str) -> Vec<u8> {
@@ -15,6 +17,32 @@ pub fn component(name: &str) -> Vec<u8> {
     });
     let path = dir.join(name).with_extension("wasm");
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask test`", path.display()))
+}
+
+/// Fills a new data directory with the probe, installed and compiled: compiling it once is enough for a test that needs
+/// many directories.
+pub async fn with_probe(data: &Path) {
+    static PREPARED: OnceCell<TempDir> = OnceCell::const_new();
+    let prepared = PREPARED.get_or_init(async || {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let host = Host::builder().data_dir(dir.path()).open().await.expect("a new host opens");
+        host.install(component("probe")).await.expect("the probe is a plugin");
+        host.shutdown().await;
+        dir
+    });
+    copy(prepared.await.path(), data);
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a directory");
+    for entry in std::fs::read_dir(from).expect("a directory") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        match entry.file_type().expect("a type").is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(std::fs::copy(entry.path(), to).expect("a file")),
+        }
+    }
 }
 
 /// Answers each question of a task as it comes, by its schema, until the task has ended.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use longhaul::testing::{CrashPlan, CrashPoint, replay};
 use longhaul::{Event, EventKind, Host, NewTask, Task, TaskFilter, TaskId, TaskState};
 use longhaul_tests::cli::{self, Cli};
-use longhaul_tests::embedded::{answer_all, component, journal, probe_hash};
+use longhaul_tests::embedded::{answer_all, component, journal, probe_hash, with_probe};
 use serde_json::json;
 
 /// The tool that calls every import and hashes what it gets.
@@ -51,10 +51,10 @@ async fn promise_3_a_guest_dropped_at_any_effect_is_given_the_same_again() {
     let mut dropped = 0;
     for n in 1.. {
         let dir = tempfile::tempdir().unwrap();
+        with_probe(dir.path()).await;
         let plan = Arc::new(CrashPlan::at_nth(CrashPoint::Drop, n));
         let builder = Host::builder().data_dir(dir.path()).warm(Duration::ZERO);
         let host = builder.crash(plan.clone()).open().await.unwrap();
-        host.install(component("probe")).await.unwrap();
         let id = host.start(hash_imports()).await.unwrap().id;
         answer_all(&host, &id).await;
         let task = host.wait(&id).await.unwrap();
@@ -71,6 +71,7 @@ async fn promise_3_a_guest_dropped_at_any_effect_is_given_the_same_again() {
 /// Runs the binary until it dies as planned, and reads what it has left; then lets the task come to its end.
 async fn killed(plan: &str) -> bool {
     let cli = Cli::new();
+    with_probe(&cli.data()).await;
     let probe = cli.file("probe.wasm", component("probe"));
     let probe = probe.to_str().unwrap();
     let mut args = vec!["run", probe, "hash_imports", "rounds=2", "ask=true", "--set", "greeting=hello", "--json"];
