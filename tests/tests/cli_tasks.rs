@@ -33,7 +33,7 @@ fn a_task_is_shown_with_its_questions_its_end_and_its_journal() {
     }
     cli.run(&["tasks", "watch", &id, "--answer", "true"]).exits(0);
     let page = cli.run(&["tasks", "show", &id]).exits(0).stdout;
-    for part in ["completed", "result", "answered", "✓ true"] {
+    for part in ["completed", "result", "answered", "✓ yes (question 1)"] {
         assert!(page.contains(part), "`{part}` is not in {page}");
     }
 }
@@ -81,6 +81,18 @@ fn only_an_ended_task_is_removed() {
     cli.run(&["tasks", "cancel", &id]).exits(0);
     cli.run(&["tasks", "rm", &id]).exits(0);
     cli.run(&["tasks", "show", &id]).exits(2).says("no task");
+}
+
+#[test]
+fn a_plugin_file_that_is_gone_is_not_missed_by_a_task_that_waits() {
+    let cli = Cli::new();
+    let copy = cli.file("copy.wasm", std::fs::read(component("probe")).unwrap());
+    let copy_path = copy.display().to_string();
+    cli.run(&["run", &copy_path, "ask", "prompt=Shall we?", r#"schema={"type":"boolean"}"#]).exits(4);
+    std::fs::remove_file(copy).unwrap();
+    let id = cli.only_id();
+    cli.run(&["tasks", "watch", &id, "--answer", "true"]).exits(0);
+    cli.run(&["run", &copy_path, "noop"]).exits(2).says("cannot read");
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub const EXIT_CODES: &str = "\
 Exit codes:
   0  completed, or done as asked
   1  the tool said that it failed
-  2  wrong usage, or refused: nothing was taken
+  2  wrong usage, or refused: nothing was taken (but an --answer that does not fit leaves its task waiting)
   3  the task was cancelled
   4  the task waits for a person
   5  the run broke: a trap, a limit, a fault of the host

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use console::Key;
 use futures_util::StreamExt as _;
-use longhaul::{Error, Event, EventKind, Host, OpenQuestion, Reply, Task, TaskId, WaitingOn};
+use longhaul::{Error, Event, EventKind, Host, OpenQuestion, Reply, Task, TaskId, Waiting, WaitingOn};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
@@ -53,6 +53,8 @@ pub struct Follow<'a> {
     told: BTreeSet<u32>,
     /// Questions with which nothing more is to be done here: answered just now, or left for later.
     done_with: BTreeSet<u32>,
+    /// The task was asked to stop by this process.
+    cancelled_here: bool,
     prompt: Option<Prompt>,
     keys: Option<Keys>,
 }
@@ -85,6 +87,7 @@ impl<'a> Follow<'a> {
             open: BTreeMap::new(),
             told: BTreeSet::new(),
             done_with: BTreeSet::new(),
+            cancelled_here: false,
             prompt: None,
             keys: None,
         }
@@ -133,6 +136,7 @@ impl<'a> Follow<'a> {
                 // On a task of its own: a second Ctrl-C must be heard while this one waits for the database.
                 Happened::Signal(Signal::Interrupt) => {
                     self.view.line("asking the tool to stop; Ctrl-C again leaves at once");
+                    self.cancelled_here = true;
                     let (host, id) = (self.host.clone(), self.id.clone());
                     cancelling =
                         Some(tokio::spawn(
@@ -190,6 +194,8 @@ impl<'a> Follow<'a> {
                 self.open.insert(question.question, question.clone());
             }
             EventKind::Reply { question, reply } => self.settled(*question, reply),
+            // Said already, when it was done here.
+            EventKind::CancelRequested if self.cancelled_here => {}
             // The result says it.
             EventKind::Ended { .. } => {}
             // Over before anybody has read of it.
@@ -337,7 +343,8 @@ impl<'a> Follow<'a> {
         if self.prompt.is_some() || !unattended {
             return Ok(false);
         }
-        Ok(only_for_people(&self.host.task(self.id).await?))
+        let task = self.host.task(self.id).await?;
+        Ok(only_for_people(task.waiting.as_ref(), &task.questions))
     }
 
     fn can_ask(&self) -> bool {
@@ -374,14 +381,12 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// Whether the task goes on only when somebody answers: it does not count as going on that a question's time runs out.
-pub fn only_for_people(task: &Task) -> bool {
-    let Some(waiting) = task.waiting.as_ref().filter(|waiting| waiting.on == WaitingOn::Human) else { return false };
-    if task.questions.is_empty() {
+/// Whether a task goes on only when somebody answers: that a question's time runs out does not count as going on.
+fn only_for_people(waiting: Option<&Waiting>, open: &[OpenQuestion]) -> bool {
+    let Some(waiting) = waiting.filter(|waiting| waiting.on == WaitingOn::Human && !open.is_empty()) else {
         return false;
-    }
-    let first_deadline = task.questions.iter().filter_map(|question| question.deadline).min();
-    match (waiting.until, first_deadline) {
+    };
+    match (waiting.until, open.iter().filter_map(|question| question.deadline).min()) {
         (None, _) => true,
         (Some(_), None) => false,
         (Some(until), Some(deadline)) => until >= deadline,
@@ -400,4 +405,37 @@ async fn finished(work: &mut Option<JoinHandle<Result<(), String>>>) -> Result<(
     let result = handle.await.unwrap_or_else(|e| Err(e.to_string()));
     *work = None;
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul::Timestamp;
+
+    use super::*;
+
+    fn waits(on: WaitingOn, until: Option<u64>, deadlines: &[Option<u64>]) -> bool {
+        let at = Timestamp::from_millis;
+        let waiting = Waiting { on, until: until.map(at) };
+        let open = deadlines.iter().map(|deadline| OpenQuestion {
+            question: 1,
+            prompt: String::new(),
+            detail: None,
+            answer: Value::Null,
+            deadline: deadline.map(at),
+            options: None,
+        });
+        only_for_people(Some(&waiting), &open.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_task_waits_for_people_only_when_nothing_but_their_deadline_wakes_it() {
+        assert!(waits(WaitingOn::Human, None, &[None]));
+        assert!(waits(WaitingOn::Human, Some(9), &[None, Some(9)]));
+        // The tool looks again before, whoever answers.
+        assert!(!waits(WaitingOn::Human, Some(5), &[Some(9)]));
+        assert!(!waits(WaitingOn::Human, Some(5), &[None]));
+        assert!(!waits(WaitingOn::Timer, None, &[None]));
+        assert!(!waits(WaitingOn::Human, None, &[]));
+        assert!(!only_for_people(None, &[]));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use longhaul::{Output, Part, PartData, Task, TaskState};
+use longhaul::{ErrorClass, Output, Part, PartData, Task, TaskState};
 
 use crate::exit::Problem;
 use crate::text::{line, lines};
@@ -14,8 +14,11 @@ pub fn print(task: &Task) -> Result<(), Problem> {
     match (task.state, &task.output, &task.error) {
         (TaskState::Completed, Some(output), _) => return write(output),
         (TaskState::Completed, None, _) => {}
-        (TaskState::Cancelled, _, Some(error)) => say(&format!("cancelled: {}", line(&error.message))),
-        (TaskState::Cancelled, _, None) => say("cancelled"),
+        // What the tool has to say of it; the host has nothing to add.
+        (TaskState::Cancelled, _, Some(error)) if error.class == ErrorClass::Tool => {
+            say(&format!("cancelled: {}", line(&error.message)));
+        }
+        (TaskState::Cancelled, ..) => say("cancelled"),
         (_, _, Some(error)) => {
             say(&format!("error: {}", words::task_error(error)));
             if let Some(details) = &error.details {
