@@ -1,6 +1,7 @@
 //! The plugins that are ready to run: compiled once, kept on disk and in memory.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -146,11 +147,17 @@ impl Library {
 
     fn save(&self, component: &Component, path: &Path) -> std::io::Result<()> {
         create_private_dir(&self.cache)?;
-        // Whole or not at all: another process may be reading it.
-        let temporary = path.with_extension(format!("{}.new", std::process::id()));
-        std::fs::write(&temporary, component.serialize().map_err(|error| std::io::Error::other(error.to_string()))?)?;
-        std::fs::rename(&temporary, path)?;
-        Ok(())
+        let code = component.serialize().map_err(|error| std::io::Error::other(error.to_string()))?;
+        // Whole or not at all: another may be reading it, or writing it at the same time, and after a power cut a file
+        // that was renamed and not synced may have holes.
+        let temporary = path.with_extension(format!("{}.new", ulid::Ulid::generate()));
+        let written = std::fs::File::create(&temporary)
+            .and_then(|mut file| file.write_all(&code).and_then(|()| file.sync_all()))
+            .and_then(|()| std::fs::rename(&temporary, path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+        written
     }
 
     fn compiled(&self, digest: &str) -> PathBuf {

@@ -19,15 +19,17 @@ pub(crate) struct PluginRow {
     pub manifest: Manifest,
 }
 
-/// Keeps a plugin. One that is there already becomes the newest of its name.
+/// Keeps a plugin. One that is there already becomes the newest of its name, whatever the clock says.
 pub(crate) fn insert(tx: &Tx<'_>, row: &PluginRow, component: &[u8]) -> Result<(), StoreError> {
     let manifest = serde_json::to_string(&row.manifest)
         .map_err(|error| StoreError::Failed { what: WHAT, problem: error.to_string() })?;
     tx.sql
         .prepare_cached(
             "INSERT INTO plugin (digest, name, version, manifest, size, installed_at, component)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT (digest) DO UPDATE SET removed = 0, installed_at = ?6, component = ?7",
+             VALUES (?1, ?2, ?3, ?4, ?5,
+                     max(?6, coalesce((SELECT max(installed_at) + 1 FROM plugin WHERE name = ?2), 0)), ?7)
+             ON CONFLICT (digest) DO UPDATE
+                 SET removed = 0, installed_at = excluded.installed_at, component = excluded.component",
         )
         .and_then(|mut insert| {
             insert.execute(params![
@@ -88,12 +90,13 @@ pub(crate) fn component(sql: &Connection, digest: &str) -> Result<Option<Vec<u8>
         .map_err(failed(WHAT))
 }
 
-/// Removes a plugin that no unfinished task needs. Its manifest stays while an ended task names it.
+/// Removes a plugin that no unfinished task needs, nor one whose `cancel-task` is still owed. Its manifest stays while an
+/// ended task names it.
 pub(crate) fn remove(tx: &Tx<'_>, digest: &str, name: &str) -> Result<(), Error> {
     let count = |sql: &str| -> Result<i64, StoreError> {
         tx.sql.query_row(sql, params![digest], |row| row.get(0)).map_err(failed(WHAT))
     };
-    let tasks = count("SELECT count(*) FROM task WHERE digest = ?1 AND ended_at IS NULL")?;
+    let tasks = count("SELECT count(*) FROM task WHERE digest = ?1 AND (ended_at IS NULL OR ticket IS NOT NULL)")?;
     if tasks > 0 {
         return Err(Error::PluginInUse { plugin: name.to_owned(), tasks: tasks.cast_unsigned() });
     }

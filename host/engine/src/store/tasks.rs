@@ -97,6 +97,15 @@ impl NewRow {
                 None => {}
             }
         }
+        // It may have been removed since the caller looked it up.
+        let installed = tx
+            .sql
+            .prepare_cached("SELECT 1 FROM plugin WHERE digest = ?1 AND removed = 0")
+            .and_then(|mut select| select.exists(params![self.digest]))
+            .map_err(failed(WHAT))?;
+        if !installed {
+            return Err(Error::UnknownPlugin(self.digest));
+        }
         let limits = serde_json::to_string(&self.limits).map_err(|error| Error::Fault(error.to_string()))?;
         let now = self.created_at.as_millis().cast_signed();
         tx.sql
