@@ -11,6 +11,28 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// The most bytes of somebody's value that an error repeats.
 const BRIEF: usize = 200;
 
+/// Levels of arrays and objects that a value may have which is kept within an entry: with what stands around it, it must
+/// be read back, and a reader gives up at 128.
+pub(crate) const DEPTH: usize = 100;
+
+/// Whether the value has at most [`DEPTH`] levels.
+pub(crate) fn is_shallow(value: &Value) -> bool {
+    fn within(value: &Value, left: usize) -> bool {
+        match value {
+            Value::Array(items) => left > 0 && items.iter().all(|item| within(item, left - 1)),
+            Value::Object(members) => left > 0 && members.values().all(|member| within(member, left - 1)),
+            _ => true,
+        }
+    }
+    within(value, DEPTH)
+}
+
+/// Reads JSON that somebody wrote, which is to be kept within an entry.
+pub(crate) fn parse(text: &str) -> Result<Value, String> {
+    let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if is_shallow(&value) { Ok(value) } else { Err(format!("it has more than {DEPTH} levels of arrays and objects")) }
+}
+
 /// The JSON pointer (RFC 6901) of a member or an item of what `at` points to.
 pub(crate) fn child(at: &str, token: impl ToString) -> String {
     format!("{at}/{}", token.to_string().replace('~', "~0").replace('/', "~1"))

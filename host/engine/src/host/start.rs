@@ -6,6 +6,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{DEFAULT_NAMESPACE, Host, NewTask, Started};
+use crate::json::DEPTH;
 use crate::limits::{INPUT_BYTES, LIFE};
 use crate::plugin::{Need, NeedKind, Ready};
 use crate::store::{self, Inserted, NewRow};
@@ -75,6 +76,10 @@ impl Host {
         self.granted(new, ready)?;
         let context = new.context.to_string();
         within("context", context.len(), CONTEXT_BYTES)?;
+        if !crate::json::is_shallow(&new.context) {
+            let (value, allowed) = ("nested too deeply".into(), format!("it may have {DEPTH} levels"));
+            return Err(Error::OutOfRange { what: "context", value, allowed });
+        }
         within("session", new.session.as_ref().map_or(0, String::len), SHORT_TEXT)?;
         within("idempotency key", new.key.as_ref().map_or(0, String::len), SHORT_TEXT)?;
         let limits = new.limits.unwrap_or(runner.limits).within(&runner.limits)?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::json;
 use crate::limits::OUTPUT_BYTES;
 use crate::sandbox::bindings::exports::longhaul::tool::background_tool::{Execution, ToolError};
 use crate::sandbox::bindings::longhaul::tool::types;
@@ -51,7 +52,7 @@ pub(crate) fn returned(result: Result<Execution, ToolError>) -> Returned {
                 return Returned::Unusable(format!("an error of {size} bytes; it may have {OUTPUT_BYTES}"));
             }
             // Details that are no JSON are kept as the text they are: the error itself counts.
-            let details = error.details.map(|details| serde_json::from_str(&details).unwrap_or(Value::String(details)));
+            let details = error.details.map(|details| json::parse(&details).unwrap_or(Value::String(details)));
             let retry_after = error.retry_after.map(Duration::from_millis);
             let error =
                 TaskError { class: ErrorClass::Tool, code: kind.as_str().into(), message: error.message, details };
@@ -61,22 +62,24 @@ pub(crate) fn returned(result: Result<Execution, ToolError>) -> Returned {
 }
 
 fn output_of(output: types::Output) -> Result<Output, String> {
-    let size = output.structured.as_ref().map_or(0, String::len)
-        + output.parts.iter().map(|part| part.media_type.len() + data_len(&part.data)).sum::<usize>();
+    let size = output.structured.as_ref().map_or(0, String::len) + output.parts.iter().map(part_len).sum::<usize>();
     if size > OUTPUT_BYTES {
         return Err(format!("an output of {size} bytes; it may have {OUTPUT_BYTES}"));
     }
-    let structured = output.structured.map(|text| serde_json::from_str(&text)).transpose();
-    let structured = structured.map_err(|error| format!("`structured` is not JSON: {error}"))?;
+    let structured = output.structured.map(|text| json::parse(&text)).transpose();
+    let structured = structured.map_err(|error| format!("`structured` is not JSON that can be kept: {error}"))?;
     let parts = output.parts.into_iter().map(part).collect();
     Ok(Output { parts, structured })
 }
 
-fn data_len(data: &types::PartData) -> usize {
-    match data {
+fn part_len(part: &types::Part) -> usize {
+    /// An empty part takes some bytes too.
+    const AROUND: usize = 32;
+    let data = match &part.data {
         types::PartData::Text(text) | types::PartData::Link(text) => text.len(),
         types::PartData::Bytes(bytes) => bytes.len(),
-    }
+    };
+    AROUND + part.media_type.len() + part.name.as_ref().map_or(0, String::len) + data
 }
 
 fn part(part: types::Part) -> Part {

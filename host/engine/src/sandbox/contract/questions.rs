@@ -83,8 +83,9 @@ impl Guest {
         let answer: Value = serde_json::from_str(&question.answer)
             .map_err(|error| WaitError::Malformed(format!("`answer` is not JSON: {error}")))?;
         AnswerSchema::parse(&answer).map_err(|problem| WaitError::Malformed(format!("`answer`: {problem}")))?;
-        let options = question.options.as_deref().map(serde_json::from_str).transpose();
-        let options = options.map_err(|error| WaitError::Malformed(format!("`options` is not JSON: {error}")))?;
+        let options = question.options.as_deref().map(crate::json::parse).transpose();
+        let options = options
+            .map_err(|error| WaitError::Malformed(format!("`options` is not JSON that can be kept: {error}")))?;
         let deadline = question.timeout.map(|millis| self.run.now().after(Duration::from_millis(millis)));
         Ok(OpenQuestion {
             question: number,
