@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use console::Key;
 use futures_util::StreamExt as _;
-use longhaul::{Error, Event, EventKind, Host, OpenQuestion, Reply, Task, TaskId, Waiting, WaitingOn};
+use longhaul::{Error, Event, EventKind, Host, OpenQuestion, Reply, TaskId, Waiting, WaitingOn};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
@@ -45,8 +45,9 @@ pub struct Follow<'a> {
     interactive: bool,
     /// This process runs the task.
     ours: bool,
-    /// The last entry that was there at the beginning: up to it, questions may be settled already.
-    begun_at: u64,
+    /// The last entry that came.
+    seen: u64,
+    /// What was there at the beginning has come. Before that, a question may be settled already.
     caught_up: bool,
     open: BTreeMap<u32, OpenQuestion>,
     /// Questions that were shown, so that their reply needs no introduction.
@@ -59,6 +60,15 @@ pub struct Follow<'a> {
     keys: Option<Keys>,
 }
 
+/// How a task came to be followed.
+#[derive(Debug, Clone, Copy)]
+pub enum Begun {
+    /// This process has just started it: whatever comes of it is new.
+    Now,
+    /// It was there before; perhaps this process runs it now.
+    Before { ours: bool },
+}
+
 /// What the loop woke up for.
 enum Happened {
     Signal(Signal),
@@ -69,21 +79,20 @@ enum Happened {
 }
 
 impl<'a> Follow<'a> {
-    /// `ours`: this process runs the task.
-    pub fn new(app: &'a App, host: &'a Host, task: &'a Task, ours: bool, answers: Vec<Value>, asked: Asked) -> Self {
+    pub fn new(app: &'a App, host: &'a Host, id: &'a TaskId, begun: Begun, answers: Vec<Value>, asked: Asked) -> Self {
         let view = View::new(Kind::for_stderr(app.json, app.verbose));
         let interactive = view.can_ask() && !asked.no_input;
         Self {
             app,
             host,
-            id: &task.id,
+            id,
             view,
             answers: answers.into(),
             by: asked.by,
             interactive,
-            ours,
-            begun_at: task.last_seq,
-            caught_up: false,
+            ours: matches!(begun, Begun::Now | Begun::Before { ours: true }),
+            seen: 0,
+            caught_up: matches!(begun, Begun::Now),
             open: BTreeMap::new(),
             told: BTreeSet::new(),
             done_with: BTreeSet::new(),
@@ -159,10 +168,13 @@ impl<'a> Follow<'a> {
                 Happened::Tick => {
                     ticks = ticks.wrapping_add(1);
                     self.redraw_prompt();
+                    if !self.caught_up {
+                        self.caught_up = self.has_seen_all().await?;
+                    }
                     if !self.ours && ticks.is_multiple_of(OWNER_TICKS) {
                         self.take_up_if_stalled().await?;
                     }
-                    if self.caught_up && self.waits_for_people_only().await? {
+                    if self.waits_for_people_only().await? {
                         self.leave("the task waits for an answer");
                         return Ok(Some(Exit::WaitingForPerson));
                     }
@@ -178,7 +190,7 @@ impl<'a> Follow<'a> {
         if self.app.json {
             json::print(&json::Line::Event { task: self.id, event })?;
         }
-        self.caught_up |= event.seq >= self.begun_at;
+        self.seen = event.seq;
         let now = time::now();
         match &event.kind {
             EventKind::Started { .. } => {
@@ -188,7 +200,7 @@ impl<'a> Follow<'a> {
             EventKind::Progress(progress) => self.view.progress(progress),
             EventKind::Question(question) => {
                 // At the prompt it is shown with its input, and once more when it is settled.
-                if !(self.caught_up && self.interactive && self.answers.is_empty()) {
+                if !(self.interactive && self.answers.is_empty()) {
                     self.tell(question);
                 }
                 self.open.insert(question.question, question.clone());
@@ -344,7 +356,12 @@ impl<'a> Follow<'a> {
             return Ok(false);
         }
         let task = self.host.task(self.id).await?;
-        Ok(only_for_people(task.waiting.as_ref(), &task.questions))
+        // The task may be further than what came of it: with a question, perhaps, that is answered here.
+        Ok(only_for_people(task.waiting.as_ref(), &task.questions) && self.has_seen_all().await?)
+    }
+
+    async fn has_seen_all(&self) -> Result<bool, Problem> {
+        Ok(self.host.journal(self.id, self.seen, 1).await?.is_empty())
     }
 
     fn can_ask(&self) -> bool {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::args::Run;
 use crate::exit::{Exit, Problem};
-use crate::follow::Follow;
+use crate::follow::{Begun, Follow};
 use crate::json::place;
 use crate::signals::Signals;
 use crate::text::line;
@@ -49,15 +49,14 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
     // From here Ctrl-C is for the task.
     let mut signals = Signals::listen().map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
     let started = host.start(new).await?;
-    let mut ours = true;
+    let mut begun = Begun::Now;
     if started.existing {
         if !app.json {
             say(&format!("the task exists already: {}", started.id));
         }
-        ours = host.adopt(&started.id).await?;
+        begun = Begun::Before { ours: host.adopt(&started.id).await? };
     }
-    let task = host.task(&started.id).await?;
-    Follow::new(app, host, &task, ours, answers, args.asked).until_the_end(&mut signals).await
+    Follow::new(app, host, &started.id, begun, answers, args.asked).until_the_end(&mut signals).await
 }
 
 /// A file is installed; a name or digest is looked up.

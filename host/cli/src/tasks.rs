@@ -7,7 +7,7 @@ use longhaul::{Host, OpenQuestion, Reply, TaskFilter, TaskId, TaskState};
 use crate::app::App;
 use crate::args::{Answer, Asked, Tasks};
 use crate::exit::{Exit, Problem};
-use crate::follow::Follow;
+use crate::follow::{Begun, Follow};
 use crate::prompt::keys::Keys;
 use crate::prompt::{Outcome, Prompt, ask};
 use crate::run::{answer, answers};
@@ -73,9 +73,8 @@ async fn show_one(app: &App, host: &Host, id: &str) -> Result<Exit, Problem> {
 async fn watch(app: &App, host: &Host, id: &str, asked: Asked, given: Vec<serde_json::Value>) -> Result<Exit, Problem> {
     let id = host.find_task(id).await?;
     let mut signals = Signals::listen().map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
-    let ours = host.adopt(&id).await?;
-    let task = host.task(&id).await?;
-    Follow::new(app, host, &task, ours, given, asked).until_the_end(&mut signals).await
+    let begun = Begun::Before { ours: host.adopt(&id).await? };
+    Follow::new(app, host, &id, begun, given, asked).until_the_end(&mut signals).await
 }
 
 async fn settle(app: &App, host: &Host, args: Answer, given: Vec<serde_json::Value>) -> Result<Exit, Problem> {
