@@ -14,7 +14,8 @@ pub fn build(timings: &mut Timings) -> Result<PathBuf> {
     let components = timings.time("build the guests", guests::build_all)?;
     // The dev profile optimises the dependencies, so one build serves tests and demo. All targets, since the binary built
     // alone gets dependencies of other features than the tests do, and compiles the engine's compiler once more.
-    timings.time("build longhaul", || process::run(process::cargo().args(["build", "--workspace", "--all-targets"])))?;
+    timings
+        .time("build longhaul", || process::run(process::cargo().args(["build", "--workspace", "--all-targets"])))?;
     Ok(components)
 }
 

@@ -72,6 +72,9 @@ pub(crate) const QUESTIONS: u32 = 100;
 /// Questions that may be open at once.
 pub(crate) const OPEN_QUESTIONS: usize = 16;
 
+/// Bytes of what a guest did that may wait to be committed before the guest has to wait too.
+pub(crate) const UNCOMMITTED_BYTES: usize = 4 << 20;
+
 /// Bytes of random numbers in one call.
 pub(crate) const RANDOM_BYTES: u64 = 1 << 20;
 

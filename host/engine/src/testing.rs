@@ -41,7 +41,7 @@ pub enum CrashPoint {
     BeforeCommit,
     /// A transaction was committed, and nobody has been told.
     AfterCommit,
-    /// A guest's live effect was recorded in memory.
+    /// A guest has asked for an effect, live, and it is not yet recorded.
     Effect,
     /// As [`Effect`](Self::Effect), and only the instance is dropped; the process goes on.
     Drop,

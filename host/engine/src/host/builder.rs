@@ -137,7 +137,7 @@ impl HostBuilder {
             limits: self.limits,
             notices,
         });
-        Ok(Host { handle: Arc::new(Handle { runner }) })
+        Ok(Host { handle: Arc::new(Handle { runner }), namespace: super::DEFAULT_NAMESPACE.into() })
     }
 }
 

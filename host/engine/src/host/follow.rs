@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use futures_util::stream::{Stream, try_unfold};
 
-use super::{DEFAULT_NAMESPACE, Host};
+use super::Host;
 use crate::Error;
 use crate::journal::{Event, EventKind};
 use crate::store;
@@ -20,9 +20,9 @@ impl Host {
     ///
     /// [`Error::UnknownTask`].
     pub async fn journal(&self, id: &TaskId, after: u64, limit: usize) -> Result<Vec<Event>, Error> {
-        let id = id.clone();
+        let (id, namespace) = (id.clone(), self.namespace.clone());
         self.read(move |runner| {
-            let (n, _) = runner.store.read(|sql| store::number(sql, DEFAULT_NAMESPACE, &id))?;
+            let (n, _) = runner.store.read(|sql| store::number(sql, &namespace, &id))?;
             Ok(runner.store.read(|sql| store::public(sql, n, after, limit))?)
         })
         .await
@@ -80,12 +80,12 @@ impl Host {
     /// [`Error::UnknownTask`]; [`Error::ShuttingDown`] if this host stops before the task does.
     pub async fn wait(&self, id: &TaskId) -> Result<Task, Error> {
         let runner = self.runner();
-        let (n, _) = runner.store.read(|sql| store::number(sql, DEFAULT_NAMESPACE, id))?;
+        let (n, _) = runner.store.read(|sql| store::number(sql, &self.namespace, id))?;
         let watch = runner.watchers.watch(n);
         let mut stopping = runner.stopping.subscribe();
         loop {
             let moved = watch.moved();
-            let task = runner.store.read(|sql| store::view(sql, &runner.owners, n))?;
+            let task = runner.store.read(|sql| store::view(sql, &runner.owners, n, runner.clock.now()))?;
             let task = task.ok_or_else(|| Error::UnknownTask(id.to_string()))?;
             if task.state.is_terminal() {
                 return Ok(task);

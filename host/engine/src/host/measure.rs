@@ -12,7 +12,8 @@ impl Host {
         let mut each = Vec::with_capacity(n);
         for _ in 0..n {
             let start = Instant::now();
-            let instance = plugin::instance(&ready.loaded, memory).await?;
+            let mut instance = plugin::instance(&ready.loaded, memory)?;
+            instance.instantiate().await.map_err(|how| Error::Fault(format!("there is no instance: {how:?}")))?;
             each.push(start.elapsed());
             drop(instance);
         }

@@ -17,7 +17,7 @@ use crate::store::{self, Step};
 use crate::task::{AnswerSchema, LifeEvent, Reply, Task, TaskId, TaskState};
 use crate::{Error, EventKind};
 
-/// The namespace of a task that names none.
+/// The namespace of a [`Host`] that was not given another one.
 pub const DEFAULT_NAMESPACE: &str = "default";
 
 /// A host: it keeps tasks, and runs them. Cheap to clone; the last clone to be dropped stops it, and what it ran goes on
@@ -25,6 +25,7 @@ pub const DEFAULT_NAMESPACE: &str = "default";
 #[derive(Clone)]
 pub struct Host {
     handle: Arc<Handle>,
+    namespace: Arc<str>,
 }
 
 /// Stops the host when the last of its clones is dropped.
@@ -41,8 +42,6 @@ impl Drop for Handle {
 /// Which tasks to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskFilter {
-    /// Of this namespace.
-    pub namespace: String,
     /// In this state; any if `None`.
     pub state: Option<TaskState>,
     /// Started from this session; any if `None`.
@@ -53,7 +52,7 @@ pub struct TaskFilter {
 
 impl Default for TaskFilter {
     fn default() -> Self {
-        Self { namespace: DEFAULT_NAMESPACE.into(), state: None, session: None, limit: 100 }
+        Self { state: None, session: None, limit: 100 }
     }
 }
 
@@ -61,6 +60,13 @@ impl Host {
     /// Begins to set up a host.
     pub fn builder() -> HostBuilder {
         HostBuilder::default()
+    }
+
+    /// This host as one tenant sees it: the tasks that are started, listed and found through it are those of that
+    /// namespace, and a task of another one does not exist. Plugins are common to all.
+    #[must_use]
+    pub fn namespace(&self, name: &str) -> Self {
+        Self { handle: self.handle.clone(), namespace: name.into() }
     }
 
     fn runner(&self) -> &Arc<Runner> {
@@ -79,7 +85,8 @@ impl Host {
     /// A task's number in the database, and its state.
     async fn number(&self, id: &TaskId) -> Result<(i64, TaskState), Error> {
         let id = id.clone();
-        self.read(move |runner| runner.store.read(|sql| store::number(sql, DEFAULT_NAMESPACE, &id))).await
+        let namespace = self.namespace.clone();
+        self.read(move |runner| runner.store.read(|sql| store::number(sql, &namespace, &id))).await
     }
 
     /// The task of that id, or the only one whose id begins so.
@@ -89,10 +96,10 @@ impl Host {
     /// [`Error::UnknownTask`], [`Error::AmbiguousTask`].
     pub async fn find_task(&self, prefix: &str) -> Result<TaskId, Error> {
         let prefix = prefix.to_ascii_lowercase();
+        let namespace = self.namespace.clone();
         let wanted = prefix.clone();
-        let found = self
-            .read(move |runner| Ok(runner.store.read(|sql| store::by_prefix(sql, DEFAULT_NAMESPACE, &wanted))?))
-            .await?;
+        let found =
+            self.read(move |runner| Ok(runner.store.read(|sql| store::by_prefix(sql, &namespace, &wanted))?)).await?;
         let mut found = found.into_iter().map(|(_, id)| id);
         match (found.next(), found.next()) {
             (Some(id), None) if !prefix.is_empty() => Ok(id),
@@ -108,16 +115,21 @@ impl Host {
     /// [`Error::UnknownTask`].
     pub async fn task(&self, id: &TaskId) -> Result<Task, Error> {
         let (id, missing) = (id.clone(), Error::UnknownTask(id.to_string()));
+        let namespace = self.namespace.clone();
         self.read(move |runner| {
-            let (n, _) = runner.store.read(|sql| store::number(sql, DEFAULT_NAMESPACE, &id))?;
-            runner.store.read(|sql| store::view(sql, &runner.owners, n))?.ok_or(missing)
+            let (n, _) = runner.store.read(|sql| store::number(sql, &namespace, &id))?;
+            runner.store.read(|sql| store::view(sql, &runner.owners, n, runner.clock.now()))?.ok_or(missing)
         })
         .await
     }
 
     /// Tasks, newest first.
     pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<Task>, Error> {
-        self.read(move |runner| Ok(runner.store.read(|sql| store::tasks(sql, &runner.owners, &filter))?)).await
+        let namespace = self.namespace.clone();
+        self.read(move |runner| {
+            Ok(runner.store.read(|sql| store::tasks(sql, &runner.owners, &namespace, &filter, runner.clock.now()))?)
+        })
+        .await
     }
 
     /// Answers a question, or declines to. When this returns, it counted.
@@ -128,7 +140,7 @@ impl Host {
     /// was first; [`Error::UnknownQuestion`]; [`Error::UnknownTask`].
     pub async fn answer(&self, id: &TaskId, question: u32, reply: Reply) -> Result<(), Error> {
         let (n, _) = self.number(id).await?;
-        let (task, now) = (id.clone(), self.runner().clock.now());
+        let (task, namespace, now) = (id.clone(), self.namespace.clone(), self.runner().clock.now());
         self.runner()
             .store
             .write(move |tx| {
@@ -143,13 +155,20 @@ impl Host {
                 if asked.deadline.is_some_and(|deadline| deadline <= now) {
                     return Err(Error::AlreadySettled { task, question, reply: Box::new(Reply::TimedOut) });
                 }
-                if let Reply::Answered { value, .. } = &reply {
-                    AnswerSchema::parse(&asked.answer)
-                        .and_then(|schema| schema.check(value))
-                        .map_err(|problem| Error::Answer { question, problem })?;
-                }
+                let fits = match &reply {
+                    Reply::Answered { value, .. } => {
+                        AnswerSchema::parse(&asked.answer).and_then(|schema| schema.check(value))
+                    }
+                    Reply::Declined { .. } => Ok(()),
+                    Reply::TimedOut | Reply::Closed => Err("only the host can say so".into()),
+                };
+                fits.map_err(|problem| Error::Answer { question, problem })?;
                 let kind = EventKind::Reply { question, reply };
-                let step = Step { entries: vec![crate::journal::NewEntry::outside(now, kind)], ..Step::default() };
+                let entries = vec![crate::journal::NewEntry::outside(now, kind)];
+                // Whoever runs it has something to do now; if nobody does, that is to be seen.
+                let (_, state) = store::number(tx.sql, &namespace, &task)?;
+                let event = (state == TaskState::Waiting).then_some(LifeEvent::Wake);
+                let step = Step { entries, event, ..Step::default() };
                 step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
                 tx.notices.push(store::Notice::Inbox { task: n });
                 Ok(())
@@ -184,11 +203,11 @@ impl Host {
     ///
     /// [`Error::NotEnded`], [`Error::UnknownTask`].
     pub async fn remove(&self, id: &TaskId) -> Result<(), Error> {
-        let id = id.clone();
+        let (id, namespace) = (id.clone(), self.namespace.clone());
         self.runner()
             .store
             .write(move |tx| {
-                let (n, state) = store::number(tx.sql, DEFAULT_NAMESPACE, &id)?;
+                let (n, state) = store::number(tx.sql, &namespace, &id)?;
                 if !state.is_terminal() {
                     return Err(Error::NotEnded { task: id, state });
                 }

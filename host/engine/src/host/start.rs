@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::{DEFAULT_NAMESPACE, Host, NewTask, Started};
+use super::{Host, NewTask, Started};
 use crate::json::DEPTH;
 use crate::limits::{INPUT_BYTES, LIFE};
 use crate::plugin::{Need, NeedKind, Ready};
@@ -18,6 +18,9 @@ const QUEUED: usize = 100_000;
 
 /// Bytes of a session, a key, a setting.
 const SHORT_TEXT: usize = 4 << 10;
+
+/// Bytes of a namespace's name.
+const NAMESPACE_BYTES: usize = 256;
 
 /// Bytes of a caller's context as JSON.
 const CONTEXT_BYTES: usize = 64 << 10;
@@ -80,6 +83,7 @@ impl Host {
             let (value, allowed) = ("nested too deeply".into(), format!("it may have {DEPTH} levels"));
             return Err(Error::OutOfRange { what: "context", value, allowed });
         }
+        within("namespace", self.namespace.len(), NAMESPACE_BYTES)?;
         within("session", new.session.as_ref().map_or(0, String::len), SHORT_TEXT)?;
         within("idempotency key", new.key.as_ref().map_or(0, String::len), SHORT_TEXT)?;
         let limits = new.limits.unwrap_or(runner.limits).within(&runner.limits)?;
@@ -97,7 +101,7 @@ impl Host {
         let deadline = created_at.after(life);
         Ok(NewRow {
             id: TaskId::random(created_at),
-            namespace: DEFAULT_NAMESPACE.into(),
+            namespace: self.namespace.to_string(),
             session: new.session.clone(),
             digest: ready.digest.clone(),
             tool: new.tool.clone(),

@@ -105,9 +105,13 @@ pub(crate) struct Recorder {
     fingerprint: Fingerprint,
     replay: VecDeque<Item>,
     packer: Packer,
+    /// Where the guest stood at the last record that was packed.
+    packed: Stamp,
     entries: Vec<NewEntry>,
     log: Vec<u8>,
     throttle: Throttle,
+    /// A message past the rate. It is written when there is room, or before anything that follows it.
+    held: Option<NewEntry>,
     bytes: usize,
     monotonic: u64,
     /// The entry that was replayed last.
@@ -118,6 +122,9 @@ pub(crate) struct Recorder {
 
 /// How much of stderr is kept for the message of a crash.
 const LAST_WORDS_BYTES: usize = 2 << 10;
+
+/// What an entry takes beside its text.
+const ENTRY_BYTES: usize = 256;
 
 /// A log entry is not made longer than this by merging.
 const LOG_ENTRY_BYTES: usize = 8 << 10;
@@ -141,8 +148,8 @@ impl Recorder {
                     let last = records.len();
                     items.extend(records.into_iter().zip(1..).map(|((call, record), place)| Item {
                         stamp: Stamp { call, hash: stamp.hash },
-                        // A block is stamped with the call it was flushed at, which need not be its last record's.
-                        hashed: place == last && call == stamp.call,
+                        // A block is stamped where its last record was made.
+                        hashed: place == last,
                         seq: entry.seq,
                         what: Recorded::Record(record),
                     }));
@@ -155,9 +162,11 @@ impl Recorder {
             fingerprint: Fingerprint::new(),
             replay: items.into(),
             packer: Packer::default(),
+            packed: Stamp { call: 0, hash: 0 },
             entries: Vec::new(),
             log: Vec::new(),
             throttle: Throttle::default(),
+            held: None,
             bytes: 0,
             monotonic: 0,
             replayed: 0,
@@ -211,18 +220,21 @@ impl Recorder {
     /// Records what the current call gave.
     pub fn record(&mut self, record: &Record) {
         self.packer.push(self.call, record);
+        self.packed = self.stamp();
     }
 
     /// Records an act of the guest that readers see.
     pub fn event(&mut self, at: Timestamp, kind: EventKind) {
-        self.settle_log();
+        self.close_last();
+        self.bytes += ENTRY_BYTES;
         let stamp = Some(self.stamp());
         self.entries.push(NewEntry { at, stamp, body: Body::Event(kind, None) });
     }
 
     /// Records something that readers see and that a replay does not need.
     pub fn aside(&mut self, at: Timestamp, kind: EventKind) {
-        self.settle_log();
+        self.close_last();
+        self.bytes += ENTRY_BYTES;
         self.entries.push(NewEntry::outside(at, kind));
     }
 
@@ -232,13 +244,15 @@ impl Recorder {
             return Ok(());
         }
         self.settle_log();
-        self.bytes += progress.message.len();
-        let merge = !self.throttle.take(at);
+        let bytes = progress.message.len() + ENTRY_BYTES;
         let stamp = Some(self.stamp());
         let entry = NewEntry { at, stamp, body: Body::Event(EventKind::Progress(progress), None) };
-        match self.entries.last_mut() {
-            Some(last) if merge && matches!(last.body, Body::Event(EventKind::Progress(_), _)) => *last = entry,
-            _ => self.entries.push(entry),
+        if self.throttle.take(at) {
+            self.held = None;
+            self.bytes += bytes;
+            self.entries.push(entry);
+        } else {
+            self.held = Some(entry);
         }
         Ok(())
     }
@@ -258,9 +272,11 @@ impl Recorder {
             return Ok(());
         }
         self.bytes += bytes.len();
-        let open = self.log_stream() == Some(stream) && self.log.len() + bytes.len() <= LOG_ENTRY_BYTES;
+        let open =
+            self.held.is_none() && self.log_stream() == Some(stream) && self.log.len() + bytes.len() <= LOG_ENTRY_BYTES;
         if !open {
-            self.settle_log();
+            self.close_last();
+            self.bytes += ENTRY_BYTES;
             let kind = EventKind::Log { stream, text: String::new() };
             self.entries.push(NewEntry { at, stamp: None, body: Body::Event(kind, None) });
         }
@@ -301,17 +317,20 @@ impl Recorder {
 
     /// Whether anything waits to be committed.
     pub fn has_pending(&self) -> bool {
-        !self.entries.is_empty() || !self.packer.is_empty()
+        !self.entries.is_empty() || !self.packer.is_empty() || self.held.is_some()
     }
 
-    /// Everything that is not yet in the journal: a prefix of the guest's calls, in order.
-    pub fn take(&mut self, at: Timestamp) -> Vec<NewEntry> {
+    /// What is not yet in the journal: a prefix of the guest's calls, in order. `all`: even a message past the rate, since
+    /// something follows it.
+    pub fn take(&mut self, at: Timestamp, all: bool) -> Vec<NewEntry> {
+        if all || (self.held.is_some() && self.throttle.take(at)) {
+            self.close_last();
+        }
         self.settle_log();
         self.bytes = 0;
         let mut entries = std::mem::take(&mut self.entries);
         if !self.packer.is_empty() {
-            let stamp = Some(self.stamp());
-            entries.insert(0, NewEntry { at, stamp, body: Body::Records(self.packer.take()) });
+            entries.insert(0, NewEntry { at, stamp: Some(self.packed), body: Body::Records(self.packer.take()) });
         }
         entries
     }
@@ -327,6 +346,12 @@ impl Recorder {
             }
             _ => None,
         }
+    }
+
+    /// Nothing is merged into what was said last any more.
+    fn close_last(&mut self) {
+        self.settle_log();
+        self.entries.extend(self.held.take());
     }
 
     /// Turns the bytes gathered for the last log entry into its text.

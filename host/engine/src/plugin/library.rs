@@ -61,7 +61,8 @@ impl Ready {
 /// Compiles plugins, and remembers what it has compiled.
 pub(crate) struct Library {
     pub sandbox: Sandbox,
-    cache: PathBuf,
+    /// Where compiled code is kept, if nobody else can write there.
+    cache: Option<PathBuf>,
     memory: u64,
     ready: Mutex<HashMap<String, Arc<Ready>>>,
 }
@@ -70,7 +71,12 @@ impl Library {
     /// Keeps compiled code below `cache`; guests may have `memory` bytes.
     pub fn new(cache: PathBuf, memory: u64) -> wasmtime::Result<Self> {
         let sandbox = Sandbox::new(memory)?;
-        let cache = cache.join(sandbox::engine_key(&sandbox.engine));
+        let own = cache.join(sandbox::engine_key(&sandbox.engine));
+        let private = create_private_dir(&own).is_ok() && own.ancestors().take(3).all(is_private);
+        if !private {
+            tracing::warn!("{} can be written by others: no compiled code is kept there", cache.display());
+        }
+        let cache = private.then_some(own);
         Ok(Self { sandbox, cache, memory, ready: Mutex::default() })
     }
 
@@ -82,7 +88,9 @@ impl Library {
     /// Forgets a plugin that was removed.
     pub fn forget(&self, digest: &str) {
         self.let_go(digest);
-        let _ = std::fs::remove_file(self.compiled(digest));
+        if let Some(path) = self.compiled(digest) {
+            let _ = std::fs::remove_file(path);
+        }
     }
 
     /// Lets go of a plugin in memory; its compiled code stays.
@@ -101,8 +109,7 @@ impl Library {
         if let Some(ready) = self.at_hand(digest) {
             return Ok(ready);
         }
-        let path = self.compiled(digest);
-        let loaded = match sandbox::restore(&self.sandbox.engine, &path) {
+        let loaded = match self.restore(digest) {
             Some(loaded) => loaded,
             None => {
                 let damaged = |problem| PluginError::Damaged { digest: digest.to_owned(), problem };
@@ -120,8 +127,7 @@ impl Library {
     pub fn examine(&self, bytes: &[u8], runtime: &tokio::runtime::Handle) -> Result<Ready, Error> {
         sandbox::check(bytes)?;
         let digest = digest_of(bytes);
-        let restored = sandbox::restore(&self.sandbox.engine, &self.compiled(&digest));
-        let loaded = match restored {
+        let loaded = match self.restore(&digest) {
             Some(loaded) => loaded,
             None => self.compile(bytes, &digest)?,
         };
@@ -139,30 +145,47 @@ impl Library {
     fn compile(&self, bytes: &[u8], digest: &str) -> Result<Loaded, PluginError> {
         let (component, loaded) = sandbox::compile(&self.sandbox.engine, bytes)?;
         // Without its compiled code a plugin is compiled again, that is all.
-        if let Err(problem) = self.save(&component, &self.compiled(digest)) {
+        let saved = self.compiled(digest).map_or(Ok(()), |path| save(&component, &path));
+        if let Err(problem) = saved {
             tracing::warn!("the compiled code of {digest} is not kept: {problem}");
         }
         Ok(loaded)
     }
 
-    fn save(&self, component: &Component, path: &Path) -> std::io::Result<()> {
-        create_private_dir(&self.cache)?;
-        let code = component.serialize().map_err(|error| std::io::Error::other(error.to_string()))?;
-        // Whole or not at all: another may be reading it, or writing it at the same time, and after a power cut a file
-        // that was renamed and not synced may have holes.
-        let temporary = path.with_extension(format!("{}.new", ulid::Ulid::generate()));
-        let written = std::fs::File::create(&temporary)
-            .and_then(|mut file| file.write_all(&code).and_then(|()| file.sync_all()))
-            .and_then(|()| std::fs::rename(&temporary, path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&temporary);
-        }
-        written
+    fn restore(&self, digest: &str) -> Option<Loaded> {
+        sandbox::restore(&self.sandbox.engine, &self.compiled(digest)?)
     }
 
-    fn compiled(&self, digest: &str) -> PathBuf {
-        self.cache.join(digest).with_extension("cwasm")
+    fn compiled(&self, digest: &str) -> Option<PathBuf> {
+        Some(self.cache.as_ref()?.join(digest).with_extension("cwasm"))
     }
+}
+
+/// Keeps compiled code.
+fn save(component: &Component, path: &Path) -> std::io::Result<()> {
+    let code = component.serialize().map_err(|error| std::io::Error::other(error.to_string()))?;
+    // Whole or not at all: another may be reading it, or writing it at the same time, and after a power cut a file
+    // that was renamed and not synced may have holes.
+    let temporary = path.with_extension(format!("{}.new", ulid::Ulid::generate()));
+    let written = std::fs::File::create(&temporary)
+        .and_then(|mut file| file.write_all(&code).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Whether nobody but the owner can put anything into a directory. Compiled code is run as it is found.
+fn is_private(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        const OTHERS_WRITE: u32 = 0o022;
+        let mode = std::fs::metadata(path).map(|found| std::os::unix::fs::MetadataExt::mode(&found));
+        mode.is_ok_and(|mode| mode & OTHERS_WRITE == 0)
+    }
+    #[cfg(not(unix))]
+    path.is_dir()
 }
 
 /// A directory that only its owner may enter.
@@ -181,7 +204,7 @@ pub(crate) fn digest_of(bytes: &[u8]) -> String {
 
 /// Asks a component for its manifest: in an instance of its own, without a task, at a fixed time with a fixed seed.
 async fn describe(loaded: &Loaded, memory: u64) -> Result<String, PluginError> {
-    let mut instance = instance(loaded, memory).await?;
+    let mut instance = instance(loaded, memory)?;
     let failed = |how: &str| PluginError::Describe(how.to_owned());
     let control = instance.control();
     let described = instance.describe();
@@ -202,7 +225,7 @@ async fn describe(loaded: &Loaded, memory: u64) -> Result<String, PluginError> {
 }
 
 /// An instance without a task. Nobody listens to it, so whatever it asks for is refused.
-pub(crate) async fn instance(loaded: &Loaded, memory: u64) -> Result<Instance, PluginError> {
+pub(crate) fn instance(loaded: &Loaded, memory: u64) -> Result<Instance, PluginError> {
     let recorder = Recorder::new(Vec::new()).map_err(|_| PluginError::Describe("the host is at fault".into()))?;
     let (requests, _) = mpsc::unbounded_channel();
     let (_, never) = watch::channel(false);
@@ -221,6 +244,6 @@ pub(crate) async fn instance(loaded: &Loaded, memory: u64) -> Result<Instance, P
         Arc::new(CrashPlan::default()),
     ));
     let wasi = sandbox::wasi_context(&run, &Seed::new([0; 32], 0));
-    let instance = Instance::new(loaded, run, wasi, DESCRIBE_FUEL, memory).await;
+    let instance = Instance::new(loaded, run, wasi, DESCRIBE_FUEL, memory);
     instance.map_err(|(_, message)| PluginError::Describe(message))
 }

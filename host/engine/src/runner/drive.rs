@@ -51,6 +51,8 @@ impl Runner {
 
     async fn segment(self: &Arc<Self>, task: i64) -> Result<Next, Error> {
         let fresh = self.live().get_mut(&task).and_then(|live| live.fresh.take());
+        // One that was asked to stop while it stood in line is no more what it was.
+        let fresh = fresh.filter(|_| self.inbox(task).is_none_or(|inbox| inbox.cancelled().is_none()));
         let row = match fresh {
             Some(row) => row,
             None => match self.store.read(|sql| store::run_row(sql, task))? {
@@ -149,6 +151,11 @@ impl Runner {
             }
             How::Interrupted(Interrupted::Dropped) => step.fuel = 0,
             How::Interrupted(Interrupted::Abandoned) | How::Stopped(Stop::Unwritten) => {
+                let ended =
+                    self.store.read(|sql| store::run_row(sql, row.n))?.is_none_or(|row| row.state.is_terminal());
+                if ended {
+                    return Ok(Next::Again);
+                }
                 return Err(Error::Fault("what the guest did could not be written down".into()));
             }
             How::Stopped(Stop::Cancel) => step.event = Some(LifeEvent::StoppedByCancel),
@@ -201,7 +208,7 @@ impl Runner {
         Ok(Next::Rest)
     }
 
-    /// Calls `cancel-task` for a ticket that an ended task left behind, until it returned once.
+    /// Calls `cancel-task` for a ticket that an ended task left behind. It is owed until it returned once.
     async fn cancel_ticket(self: &Arc<Self>, row: RunRow) -> Result<Next, Error> {
         const TRIES: u32 = 3;
         let Some(ticket) = row.ticket.clone() else { return Ok(Next::Rest) };
@@ -214,11 +221,13 @@ impl Runner {
                 continue;
             };
             if let How::Returned(_) = segment.run(&export).await? {
-                break;
+                let step = Step { lease: row.lease, event: Some(LifeEvent::TicketCancelled), ..Step::default() };
+                self.take(&row, step).await?;
+                return Ok(Next::Rest);
             }
         }
-        let step = Step { lease: row.lease, event: Some(LifeEvent::TicketCancelled), ..Step::default() };
-        self.take(&row, step).await?;
+        // The next host to open the data tries again.
+        tracing::warn!("task {}: `cancel-task` has not returned in {TRIES} tries", row.id);
         Ok(Next::Rest)
     }
 
@@ -228,12 +237,13 @@ impl Runner {
         row: &RunRow,
         control: &Control,
         cancelled: Option<Timestamp>,
-        live_since: Timestamp,
+        live_since: Option<Timestamp>,
     ) {
         let now = self.clock.now();
         if *self.stopping.borrow() {
             control.stop(Stop::Shutdown);
         }
+        let Some(live_since) = live_since else { return };
         if row.deadline <= now {
             control.stop(Stop::Deadline);
         }

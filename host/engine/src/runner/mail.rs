@@ -14,7 +14,11 @@ const LOOK_AROUND: Duration = Duration::from_secs(1);
 
 /// Passes on what was committed.
 pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedReceiver<Vec<Notice>>) {
-    let mut seen = 0;
+    // What was written before concerns nobody here: a task that is taken over is read as it stands.
+    let mut seen = runner
+        .upgrade()
+        .and_then(|runner| runner.store.read(|sql| store::written_since(sql, runner.owners.me(), i64::MAX)).ok())
+        .map_or(0, |(_, last)| last);
     while let Some(batch) = notices.recv().await {
         let Some(runner) = runner.upgrade() else { return };
         for notice in batch {

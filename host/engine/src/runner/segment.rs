@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -12,6 +12,7 @@ use super::Runner;
 use super::drive::rand_seed;
 use crate::clock::Timestamp;
 use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder};
+use crate::limits::{CANCEL_GRACE, UNCOMMITTED_BYTES};
 use crate::plugin::Ready;
 use crate::sandbox::{Export, GuestCall, How, Inbox, Instance, Request, Run, Seed, Stop, wasi_context};
 use crate::store::{self, RunRow, Step, Taken};
@@ -23,6 +24,9 @@ const FLUSH: Duration = Duration::from_millis(25);
 
 /// How often a guest that waits is looked at.
 const IDLE: Duration = Duration::from_millis(200);
+
+/// How much computing may be lost to the account when the process dies.
+const CHARGE: Duration = Duration::from_secs(1);
 
 /// Fuel that one call of `cancel-task` may use.
 const CANCEL_FUEL: u64 = 10_000_000_000;
@@ -52,6 +56,8 @@ pub(super) struct Segment<'a> {
     seed: Option<[u8; 32]>,
     /// Milliseconds of computing that are on disk.
     charged: u64,
+    /// It is on disk that a guest runs.
+    told: bool,
     purpose: Purpose,
 }
 
@@ -101,30 +107,58 @@ impl<'a> Segment<'a> {
         let wasi = wasi_context(&run, &Seed::new(seed, row.segment));
         // Cleaning up must be possible when the fuel ran out.
         let fuel = if purpose == Purpose::Cancel { CANCEL_FUEL } else { row.limits.fuel.saturating_sub(row.fuel) };
-        let instance = match Instance::new(&ready.loaded, run.clone(), wasi, fuel, row.limits.memory).await {
+        let instance = match Instance::new(&ready.loaded, run.clone(), wasi, fuel, row.limits.memory) {
             Ok(instance) => instance,
             Err(broke) => return Ok(Err(broke)),
         };
         let call = call(row, row.attempt + u32::from(another));
         let seed = another.then_some(seed);
-        Ok(Ok(Self { runner, row, run, instance, call, requests, seed, charged: 0, purpose }))
+        Ok(Ok(Self { runner, row, run, instance, call, requests, seed, charged: 0, told: false, purpose }))
     }
 
     /// Runs the export to its end.
     pub async fn run(&mut self, export: &Export) -> Result<How, Error> {
         let control = self.instance.control();
-        let live_since = self.runner.clock.now();
+        // Replay is the host's doing: no limit of time runs until the guest is where it was.
+        let mut live_since = None;
         let mut written: Option<Written> = None;
+        let mut looked = Instant::now();
         let call = self.instance.call(export, &self.call);
         tokio::pin!(call);
         let how = loop {
-            let busy = self.run.recorder().has_pending();
+            // Here and not by a timer: a guest whose every step is written would put that off for ever.
+            if looked.elapsed() >= FLUSH {
+                looked = Instant::now();
+                if live_since.is_none() && self.run.recorder().is_live() {
+                    live_since = Some(self.runner.clock.now());
+                }
+                match self.purpose {
+                    Purpose::Run => self.runner.watch_over(self.row, &control, self.run.inbox.cancelled(), live_since),
+                    // Nobody waits for it, but its place is needed.
+                    Purpose::Cancel if control.computed() > CANCEL_GRACE => control.stop(Stop::RunTime),
+                    Purpose::Cancel | Purpose::Replay => {}
+                }
+            }
+            let (busy, bytes) = {
+                let recorder = self.run.recorder();
+                (recorder.has_pending(), recorder.pending_bytes())
+            };
+            // A guest that is faster than the disk is not run until the disk has caught up. It can't tell.
+            let full = bytes > UNCOMMITTED_BYTES && self.purpose == Purpose::Run;
+            let rest = if full {
+                Duration::ZERO
+            } else if busy {
+                FLUSH
+            } else {
+                IDLE
+            };
             tokio::select! {
                 biased;
-                how = &mut call => break how,
+                how = &mut call, if !full => break how,
                 Some(request) = self.requests.recv() => match self.purpose {
                     Purpose::Run => {
-                        let mut step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control);
+                        self.told = true;
+                        let mut step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control, true);
                         step.wait = request.wait;
                         if let Some((question, reply)) = request.settle {
                             let kind = EventKind::Reply { question, reply };
@@ -157,14 +191,14 @@ impl<'a> Segment<'a> {
                         Err(error) => return Err(error.into()),
                     }
                 }
-                () = tokio::time::sleep(if busy { FLUSH } else { IDLE }), if written.is_none() => {
+                () = tokio::time::sleep(rest), if written.is_none() => {
                     if self.purpose != Purpose::Run {
                         continue;
                     }
-                    let cancelled = self.run.inbox.cancelled();
-                    self.runner.watch_over(self.row, &control, cancelled, live_since);
-                    if self.run.recorder().has_pending() {
-                        let step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control);
+                    let computed = control.computed().saturating_sub(Duration::from_millis(self.charged));
+                    if busy || !self.told || computed >= CHARGE {
+                        self.told = true;
+                        let step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control, false);
                         written = Some(Box::pin(write(self.runner, self.row.n, step)));
                     }
                 }
@@ -179,7 +213,7 @@ impl<'a> Segment<'a> {
     /// What is left to be written.
     pub fn step(&mut self) -> Step {
         let control = self.instance.control();
-        let mut step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control);
+        let mut step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control, true);
         step.fuel = self.instance.fuel_used();
         step
     }
@@ -191,18 +225,19 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// What the guest did since the last step.
+/// What the guest did since the last step; all of it, or what there is room for.
 fn step(
     row: &RunRow,
     run: &Run,
     seed: &mut Option<[u8; 32]>,
     charged: &mut u64,
     control: &crate::sandbox::Control,
+    all: bool,
 ) -> Step {
     let computed = u64::try_from(control.computed().as_millis()).unwrap_or(u64::MAX);
     let run_ms = computed.saturating_sub(*charged);
     *charged = computed;
-    let entries = run.recorder().take(run.now());
+    let entries = run.recorder().take(run.now(), all);
     Step { lease: row.lease, entries, running: true, seed: seed.take(), run_ms, ..Step::default() }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::{I32Exit, WasiCtx};
 
-use super::bindings::Plugin;
+use super::bindings::PluginPre;
 use super::bindings::longhaul::tool::types::Call;
 use super::contract::{Returned, returned};
 use super::guest::{self, Guest};
@@ -89,20 +89,15 @@ impl Control {
 /// An instance and its store.
 pub(crate) struct Instance {
     store: Store<Guest>,
-    plugin: Plugin,
+    pre: PluginPre<Guest>,
     fuel: u64,
     control: Arc<Control>,
 }
 
 impl Instance {
-    /// A new instance that may use `fuel` and `memory`.
-    pub async fn new(
-        loaded: &Loaded,
-        run: Arc<Run>,
-        wasi: WasiCtx,
-        fuel: u64,
-        memory: u64,
-    ) -> Result<Self, (Broke, String)> {
+    /// An instance to be, that may use `fuel` and `memory`. It is made by the first call: a guest may compute and wait
+    /// while it is instantiated.
+    pub fn new(loaded: &Loaded, run: Arc<Run>, wasi: WasiCtx, fuel: u64, memory: u64) -> Result<Self, (Broke, String)> {
         let fault = |error: wasmtime::Error| (Broke::Host, chain(&error));
         let control = Arc::new(Control::default());
         let mut store = guest::store(&loaded.engine, run, wasi, fuel, memory).map_err(fault)?;
@@ -112,10 +107,12 @@ impl Instance {
             Ok(UpdateDeadline::Yield(1))
         });
         store.set_epoch_deadline(1);
-        match loaded.pre.instantiate_async(&mut store).await {
-            Ok(plugin) => Ok(Self { store, plugin, fuel, control }),
-            Err(error) => Err(broke(&store, &error)),
-        }
+        Ok(Self { store, pre: loaded.pre.clone(), fuel, control })
+    }
+
+    /// Makes the instance, and nothing more.
+    pub async fn instantiate(&mut self) -> Result<(), How> {
+        self.held(async |store, pre| pre.instantiate_async(store).await.map(drop)).await
     }
 
     /// The outside's hold on this instance.
@@ -130,38 +127,41 @@ impl Instance {
 
     /// `describe`.
     pub async fn describe(&mut self) -> Result<String, How> {
-        let (control, run) = (self.control.clone(), self.store.data().run.clone());
-        let interface = self.plugin.longhaul_tool_background_tool();
-        let ended = {
-            let call = pin!(interface.call_describe(&mut self.store));
-            Held { call, control, run, since: None }.await
-        };
-        self.ended(ended)
+        self.held(async |store, pre| {
+            let plugin = pre.instantiate_async(&mut *store).await?;
+            plugin.longhaul_tool_background_tool().call_describe(store).await
+        })
+        .await
     }
 
     /// Calls an export, to its end or until it is stopped.
     pub async fn call(&mut self, export: &Export, call: &Call) -> How {
-        let (control, run) = (self.control.clone(), self.store.data().run.clone());
-        let interface = self.plugin.longhaul_tool_background_tool();
-        let store = &mut self.store;
-        let ended = {
-            let call = pin!(async {
-                match export {
-                    Export::Execute => interface.call_execute(store, call).await.map(returned),
-                    Export::AwaitTask(ticket) => interface.call_await_task(store, call, ticket).await.map(returned),
-                    // Whatever it says, it has returned.
-                    Export::CancelTask(ticket) => {
-                        let cancelled = interface.call_cancel_task(store, call, ticket).await;
-                        cancelled.map(|_| Returned::Done(crate::Output::default()))
-                    }
+        let called = self.held(async |store, pre| {
+            let plugin = pre.instantiate_async(&mut *store).await?;
+            let interface = plugin.longhaul_tool_background_tool();
+            match export {
+                Export::Execute => interface.call_execute(store, call).await.map(returned),
+                Export::AwaitTask(ticket) => interface.call_await_task(store, call, ticket).await.map(returned),
+                // Whatever it says, it has returned.
+                Export::CancelTask(ticket) => {
+                    let cancelled = interface.call_cancel_task(store, call, ticket).await;
+                    cancelled.map(|_| Returned::Done(crate::Output::default()))
                 }
-            });
-            Held { call, control, run, since: None }.await
-        };
-        self.ended(ended).map_or_else(|how| how, How::Returned)
+            }
+        });
+        called.await.map_or_else(|how| how, How::Returned)
     }
 
-    fn ended<T>(&self, ended: Result<wasmtime::Result<T>, Stop>) -> Result<T, How> {
+    /// Runs what can be stopped.
+    async fn held<T>(
+        &mut self,
+        call: impl AsyncFnOnce(&mut Store<Guest>, &PluginPre<Guest>) -> wasmtime::Result<T>,
+    ) -> Result<T, How> {
+        let (control, run) = (self.control.clone(), self.store.data().run.clone());
+        let ended = {
+            let call = pin!(call(&mut self.store, &self.pre));
+            Held { call, control, run, since: None }.await
+        };
         match ended {
             Ok(Ok(value)) => Ok(value),
             Err(stop) => Err(How::Stopped(stop)),

@@ -103,12 +103,15 @@ impl Run {
     pub fn next(&self, recorder: &mut Recorder, call: Call, arguments: &[u8]) -> Result<Turn, Interrupted> {
         let turn = recorder.next(call, arguments)?;
         if matches!(turn, Turn::Live) {
-            self.crash.at(CrashPoint::Effect);
-            if self.crash.reached(CrashPoint::Drop) {
-                return Err(Interrupted::Dropped);
-            }
+            self.planned()?;
         }
         Ok(turn)
+    }
+
+    /// Where a test lets the process die, or the instance be dropped: before a live effect is recorded.
+    pub fn planned(&self) -> Result<(), Interrupted> {
+        self.crash.at(CrashPoint::Effect);
+        if self.crash.reached(CrashPoint::Drop) { Err(Interrupted::Dropped) } else { Ok(()) }
     }
 
     /// As [`next`](Self::next), for a call that always leaves something in the journal: `None` when it is live.

@@ -102,7 +102,7 @@ pub(crate) fn remove(tx: &Tx<'_>, digest: &str, name: &str) -> Result<(), Error>
     }
     let sql = match count("SELECT count(*) FROM task WHERE digest = ?1")? {
         0 => "DELETE FROM plugin WHERE digest = ?1",
-        _ => "UPDATE plugin SET removed = 1, component = x'' WHERE digest = ?1",
+        _ => "UPDATE plugin SET removed = 1 WHERE digest = ?1",
     };
     tx.sql.execute(sql, params![digest]).map_err(failed(WHAT))?;
     Ok(())

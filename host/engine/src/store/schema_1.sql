@@ -1,4 +1,4 @@
--- A plugin's file and manifest. `component` is emptied when the plugin was removed and no task needs it.
+-- A plugin's file and manifest. One that was removed stays while a task, ended or not, was run by it.
 CREATE TABLE plugin (
     digest       TEXT PRIMARY KEY NOT NULL,
     name         TEXT NOT NULL,
@@ -54,6 +54,8 @@ CREATE TABLE task (
     ended_at    INTEGER,
     deadline    INTEGER NOT NULL,
     last_seq    INTEGER NOT NULL DEFAULT 0,
+    -- The last entry that readers see.
+    public_seq  INTEGER NOT NULL DEFAULT 0,
     progress    TEXT,
     -- Fuel of the segments that ended, and the milliseconds that guests computed.
     fuel        INTEGER NOT NULL DEFAULT 0,

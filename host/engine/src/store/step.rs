@@ -66,6 +66,7 @@ struct Columns {
     ticket: Option<Vec<u8>>,
     ticket_same: u32,
     last_seq: u64,
+    public_seq: u64,
     deadline: Timestamp,
     ended_at: Option<Timestamp>,
     ended_seq: Option<u64>,
@@ -89,6 +90,10 @@ impl Step {
     ) -> Result<Result<Taken, Misfit>, StoreError> {
         let mut columns = load(tx, task, self.lease)?;
         let found = columns.life.state;
+        // A guest that had not begun, as far as anybody could see, goes on for a moment after its task was cancelled.
+        if self.running && found.is_terminal() {
+            return Ok(Err(Misfit::Ended { state: found, event: "running" }));
+        }
         let given = Given { now, jitter, retry: &RetryPolicy::default() };
         let mut effects = Vec::new();
         let mut life = columns.life.clone();
@@ -117,6 +122,9 @@ impl Step {
                 Err(misfit) => return Ok(Err(misfit)),
             }
         }
+        if life == columns.life && effects.is_empty() && self.entries.is_empty() && self.fuel == 0 && self.run_ms == 0 {
+            return Ok(Ok(Taken { found, cancel_ticket: false }));
+        }
         columns.life = life;
         columns.fuel += self.fuel;
         // A try begins before what its guest did, and ends after it.
@@ -131,6 +139,8 @@ impl Step {
         for effect in after {
             columns.apply(tx, task, now, effect, &mut entries, &said)?;
         }
+        let public = entries.iter().rposition(|entry| matches!(entry.body, Body::Event(..)));
+        columns.public_seq = public.map_or(columns.public_seq, |place| columns.last_seq + place as u64 + 1);
         columns.last_seq = events::append(tx, task, columns.last_seq, &entries)?;
         columns.store(tx, task, now, self.run_ms)?;
         let cancel_ticket = effects.contains(&Effect::CancelTicket);
@@ -250,7 +260,8 @@ impl Columns {
                 "UPDATE task SET state = ?2, waiting_on = ?3, wait_until = ?4, due_at = ?5, attempt = ?6,
                      failures = ?7, begun = ?8, attempt_seq = ?9, segment = ?10, segment_seq = ?11, ticket = ?12,
                      ticket_same = ?13, cancel = ?14, updated_at = ?15, ended_at = ?16, last_seq = ?17,
-                     progress = ?18, fuel = ?19, run_ms = run_ms + ?20, ended_seq = ?21
+                     progress = ?18, fuel = ?19, run_ms = run_ms + ?20, ended_seq = ?21,
+                     public_seq = ?22
                  WHERE n = ?1",
             )
             .map_err(failed(WHAT))?;
@@ -277,6 +288,7 @@ impl Columns {
                 self.fuel.cast_signed(),
                 run_ms.cast_signed(),
                 self.ended_seq.map(u64::cast_signed),
+                self.public_seq.cast_signed(),
             ])
             .map_err(failed(WHAT))?;
         Ok(())
@@ -288,7 +300,8 @@ fn load(tx: &Tx<'_>, task: i64, lease: Option<Lease>) -> Result<Columns, StoreEr
         .sql
         .prepare_cached(
             "SELECT state, waiting_on, wait_until, cancel, attempt, failures, begun, ticket, attempt_seq, segment,
-                    segment_seq, ticket_same, last_seq, deadline, ended_at, ended_seq, progress, fuel, owner, epoch
+                    segment_seq, ticket_same, last_seq, deadline, ended_at, ended_seq, progress, fuel, owner, epoch,
+                    public_seq
              FROM task WHERE n = ?1",
         )
         .map_err(failed(WHAT))?;
@@ -333,6 +346,7 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
         ended_seq: row.get::<_, Option<i64>>(15)?.map(i64::cast_unsigned),
         progress: row.get(16)?,
         fuel: row.get::<_, i64>(17)?.cast_unsigned(),
+        public_seq: row.get::<_, i64>(20)?.cast_unsigned(),
     }))
 }
 

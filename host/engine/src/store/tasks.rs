@@ -111,8 +111,9 @@ impl NewRow {
         tx.sql
             .prepare_cached(
                 "INSERT INTO task (id, namespace, session, digest, tool, input, context, settings, limits, idem_key,
-                                   idem_hash, state, created_at, updated_at, deadline, last_seq, owner, epoch)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'queued', ?12, ?12, ?13, 1, ?14, 1)",
+                                   idem_hash, state, created_at, updated_at, deadline, last_seq, public_seq,
+                                   owner, epoch)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'queued', ?12, ?12, ?13, 1, 1, ?14, 1)",
             )
             .and_then(|mut insert| {
                 insert.execute(params![
@@ -240,7 +241,7 @@ pub(crate) fn written_since(sql: &Connection, owner: i64, pos: i64) -> Result<(V
         .prepare_cached(
             "SELECT DISTINCT entry.task FROM entry JOIN task ON task.n = entry.task
              WHERE entry.pos > ?2 AND entry.kind IN ('reply', 'cancel-requested')
-               AND task.owner = ?1 AND task.ended_at IS NULL",
+               AND task.owner = ?1 AND (task.ended_at IS NULL OR task.ticket IS NOT NULL)",
         )
         .map_err(failed(WHAT))?;
     let rows = select.query_map(params![owner, pos], |row| row.get(0)).map_err(failed(WHAT))?;
@@ -248,21 +249,27 @@ pub(crate) fn written_since(sql: &Connection, owner: i64, pos: i64) -> Result<(V
 }
 
 const COLUMNS: &str = "SELECT task.n, id, namespace, session, plugin.name, plugin.version, task.digest, tool, state,
-    waiting_on, wait_until, attempt, cancel, created_at, updated_at, ended_at, deadline, last_seq, progress, context,
+    waiting_on, wait_until, attempt, cancel, created_at, updated_at, ended_at, deadline, public_seq, progress, context,
     fuel, ended_seq, owner
     FROM task LEFT JOIN plugin ON plugin.digest = task.digest";
 
 /// A task as the outside sees it.
-pub(crate) fn view(sql: &Connection, owners: &Owners, n: i64) -> Result<Option<Task>, StoreError> {
+pub(crate) fn view(sql: &Connection, owners: &Owners, n: i64, now: Timestamp) -> Result<Option<Task>, StoreError> {
     sql.prepare_cached(&format!("{COLUMNS} WHERE task.n = ?1"))
-        .and_then(|mut select| select.query_row(params![n], |row| task(row, owners)).optional())
+        .and_then(|mut select| select.query_row(params![n], |row| task(row, owners, now)).optional())
         .map_err(failed(WHAT))?
         .map(|seen| seen.complete(sql))
         .transpose()
 }
 
 /// Tasks, newest first.
-pub(crate) fn list(sql: &Connection, owners: &Owners, filter: &TaskFilter) -> Result<Vec<Task>, StoreError> {
+pub(crate) fn list(
+    sql: &Connection,
+    owners: &Owners,
+    namespace: &str,
+    filter: &TaskFilter,
+    now: Timestamp,
+) -> Result<Vec<Task>, StoreError> {
     let mut select = sql
         .prepare_cached(&format!(
             "{COLUMNS} WHERE namespace = ?1 AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR session = ?3)
@@ -272,7 +279,7 @@ pub(crate) fn list(sql: &Connection, owners: &Owners, filter: &TaskFilter) -> Re
     let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
     let state = filter.state.map(TaskState::as_str);
     let rows = select
-        .query_map(params![filter.namespace, state, filter.session, limit], |row| task(row, owners))
+        .query_map(params![namespace, state, filter.session, limit], |row| task(row, owners, now))
         .map_err(failed(WHAT))?;
     rows.map(|seen| seen.map_err(failed(WHAT))?.complete(sql)).collect()
 }
@@ -303,11 +310,23 @@ pub(crate) fn number(sql: &Connection, namespace: &str, id: &TaskId) -> Result<(
 
 /// Removes an ended task, its journal and its questions.
 pub(crate) fn remove(tx: &mut Tx<'_>, n: i64) -> Result<(), StoreError> {
+    let digest: Option<String> = tx
+        .sql
+        .query_row("SELECT digest FROM task WHERE n = ?1", params![n], |row| row.get(0))
+        .optional()
+        .map_err(failed(WHAT))?;
     for sql in
         ["DELETE FROM entry WHERE task = ?1", "DELETE FROM question WHERE task = ?1", "DELETE FROM task WHERE n = ?1"]
     {
         tx.sql.execute(sql, params![n]).map_err(failed(WHAT))?;
     }
+    // A plugin that was removed stayed for the sake of its tasks.
+    tx.sql
+        .execute(
+            "DELETE FROM plugin WHERE digest = ?1 AND removed = 1 AND digest NOT IN (SELECT digest FROM task)",
+            params![digest],
+        )
+        .map_err(failed(WHAT))?;
     tx.notices.push(Notice::Entries { task: n });
     Ok(())
 }
@@ -334,11 +353,14 @@ impl Seen {
     }
 }
 
-fn task(row: &Row<'_>, owners: &Owners) -> rusqlite::Result<Seen> {
+fn task(row: &Row<'_>, owners: &Owners, now: Timestamp) -> rusqlite::Result<Seen> {
     let state = state(row, 8)?;
     let on: Option<String> = row.get(9)?;
     let until = at_some(row, 10)?;
     let owner: Option<i64> = row.get(22)?;
+    // What waits, and whose time has not come, needs nobody.
+    let waits = state == TaskState::Waiting && until.is_none_or(|until| until > now) && at(row, 16)? > now;
+    let due = !state.is_terminal() && !waits;
     let context: String = row.get(19)?;
     let progress: Option<String> = row.get(18)?;
     let task = Task {
@@ -350,7 +372,7 @@ fn task(row: &Row<'_>, owners: &Owners) -> rusqlite::Result<Seen> {
         digest: row.get(6)?,
         tool: row.get(7)?,
         state,
-        stalled: !state.is_terminal() && !owner.is_some_and(|owner| owners.lives(owner)),
+        stalled: due && !owner.is_some_and(|owner| owners.lives(owner)),
         waiting: on.as_deref().and_then(WaitingOn::parse).map(|on| Waiting { on, until }),
         attempt: row.get(11)?,
         cancel_requested: row.get(12)?,

@@ -27,7 +27,10 @@ impl Host for Guest {
                 let why = "this host grants no tools to tools".to_owned();
                 recorder.record(&Record::Declined { malformed: false, why: why.clone() });
                 let now = self.run.now();
-                recorder.aside(now, EventKind::Refused { what: format!("tool `{tool}`"), why: why.clone() });
+                recorder.aside(
+                    now,
+                    EventKind::Refused { what: format!("tool `{}`", crate::json::cut(&tool)), why: why.clone() },
+                );
                 Ok(Err(WaitError::Refused(why)))
             }
         }

@@ -29,7 +29,11 @@ impl Host for Guest {
             level: level(update.level),
         };
         let now = self.run.now();
-        self.run.recorder().progress(now, &arguments, progress).map_err(Interrupted::from)?;
+        let mut recorder = self.run.recorder();
+        if recorder.is_live() {
+            self.run.planned()?;
+        }
+        recorder.progress(now, &arguments, progress).map_err(Interrupted::from)?;
         Ok(())
     }
 

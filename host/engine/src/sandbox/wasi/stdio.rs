@@ -7,16 +7,14 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 use crate::journal::LogStream;
+use crate::limits::UNCOMMITTED_BYTES;
 use crate::sandbox::run::{Interrupted, Run};
 
 /// Bytes that a guest may write at once. Always the same, so that nobody has to record what it was.
 const PERMIT: usize = 1 << 20;
 
-/// Bytes that may wait to be committed before a guest that writes more has to wait too.
-const UNCOMMITTED: usize = 4 << 20;
-
 /// Bytes that are held for a guest that does not wait when it is told to.
-const HELD: usize = 4 * UNCOMMITTED;
+const HELD: usize = 4 * UNCOMMITTED_BYTES;
 
 /// One of the two streams.
 #[derive(Clone)]
@@ -53,7 +51,14 @@ impl OutputStream for Log {
         if bytes.len() > PERMIT {
             return Err(StreamError::trap("more was written than was permitted"));
         }
-        if self.run.recorder().pending_bytes() > HELD {
+        let (live, pending) = {
+            let recorder = self.run.recorder();
+            (recorder.is_live(), recorder.pending_bytes())
+        };
+        if live {
+            self.run.planned().map_err(|interrupted| StreamError::Trap(interrupted.into()))?;
+        }
+        if pending > HELD {
             return Err(StreamError::trap("it wrote on and on without waiting until the stream was ready"));
         }
         let now = self.run.now();
@@ -74,7 +79,7 @@ impl OutputStream for Log {
 impl Pollable for Log {
     async fn ready(&mut self) {
         // A guest that writes faster than the disk is held here. It cannot tell, so nothing is recorded of it.
-        if self.run.recorder().pending_bytes() > UNCOMMITTED {
+        if self.run.recorder().pending_bytes() > UNCOMMITTED_BYTES {
             let _ = self.run.commit(None).await;
         }
     }
