@@ -172,7 +172,7 @@ impl<'a> Follow<'a> {
                         self.caught_up = self.has_seen_all().await?;
                     }
                     if !self.ours && ticks.is_multiple_of(OWNER_TICKS) {
-                        self.take_up_if_stalled().await?;
+                        self.take_up_if_nobody_runs_it().await?;
                     }
                     if self.waits_for_people_only().await? {
                         self.leave("the task waits for an answer");
@@ -340,8 +340,8 @@ impl<'a> Follow<'a> {
         self.view.close_question();
     }
 
-    async fn take_up_if_stalled(&mut self) -> Result<(), Problem> {
-        if self.host.task(self.id).await?.stalled && self.host.adopt(self.id).await? {
+    async fn take_up_if_nobody_runs_it(&mut self) -> Result<(), Problem> {
+        if self.host.adopt(self.id).await? {
             self.ours = true;
             self.view.line("the process that ran this task is gone; it goes on here");
         }
