@@ -25,8 +25,8 @@ fn a_run_is_every_event_and_then_the_task() {
     let watched = cli.run(&["tasks", "watch", task["id"].as_str().unwrap(), "--json"]).exits(0);
     assert_eq!(watched.stdout, done.stdout);
     let shown = cli.run(&["tasks", "show", task["id"].as_str().unwrap(), "--json"]).exits(0).json();
-    assert_eq!(&shown, &[task.clone()]);
-    assert_eq!(&cli.run(&["tasks", "ls", "--json"]).exits(0).json(), &[task.clone()]);
+    assert_eq!(shown, std::slice::from_ref(task));
+    assert_eq!(cli.run(&["tasks", "ls", "--json"]).exits(0).json(), std::slice::from_ref(task));
 }
 
 #[test]

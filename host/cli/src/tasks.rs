@@ -45,7 +45,7 @@ async fn list(
     session: Option<String>,
     limit: usize,
 ) -> Result<Exit, Problem> {
-    let tasks = host.tasks(TaskFilter { state, session, limit, ..TaskFilter::default() }).await?;
+    let tasks = host.tasks(TaskFilter { state, session, limit }).await?;
     if app.json {
         for task in &tasks {
             json::print(&json::Line::Task(task))?;

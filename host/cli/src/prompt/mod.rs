@@ -221,7 +221,9 @@ impl Prompt {
             rows.push(format!("{} {text}", style("›").cyan().for_stderr()));
             cursor = column + 2;
         }
-        let rows = rows.iter().map(|row| truncate_str(row, width, "…").into_owned()).collect();
+        // In a terminal of few rows, what is entered is more use than what was asked.
+        let hidden = rows.len().saturating_sub(height.max(1));
+        let rows = rows.iter().skip(hidden).map(|row| truncate_str(row, width, "…").into_owned()).collect();
         View { rows, cursor }
     }
 

@@ -140,8 +140,9 @@ fn no_row_is_wider_than_the_terminal_and_no_control_character_gets_through() {
     let mut asked = question(json!({"type": "string", "enum": ["\u{1b}[2Jchoice".repeat(9), "b"]}));
     asked.prompt = "\u{1b}]0;x\u{7}a long question ".repeat(20);
     let prompt = Prompt::new(&asked);
-    for width in [1, 8, 20, 60] {
-        let view = prompt.view((10, width), Timestamp::from_millis(0));
+    for (height, width) in [(10, 1), (10, 8), (10, 20), (10, 60), (2, 20), (0, 0)] {
+        let view = prompt.view((height, width), Timestamp::from_millis(0));
+        assert!(view.rows.len() <= height.max(1), "{height}: {:?}", view.rows);
         for row in view.rows {
             let row = strip_ansi_codes(&row).into_owned();
             assert!(console::measure_text_width(&row) < width.max(2), "{width}: {row}");
