@@ -109,6 +109,8 @@ pub(crate) struct Recorder {
     packed: Stamp,
     entries: Vec<NewEntry>,
     log: Vec<u8>,
+    /// The beginning of a character that stdout, and stderr, ended in so far. It belongs to the entry of its end.
+    begun: [Vec<u8>; 2],
     throttle: Throttle,
     /// A message past the rate. It is written when there is room, or before anything that follows it.
     held: Option<NewEntry>,
@@ -165,6 +167,7 @@ impl Recorder {
             packed: Stamp { call: 0, hash: 0 },
             entries: Vec::new(),
             log: Vec::new(),
+            begun: Default::default(),
             throttle: Throttle::default(),
             held: None,
             bytes: 0,
@@ -268,6 +271,7 @@ impl Recorder {
             let surplus = self.last_words.len().saturating_sub(LAST_WORDS_BYTES);
             self.last_words.drain(..surplus);
         }
+        let begun = self.follow(stream, bytes);
         if !self.live_or_told(call, bytes)? {
             return Ok(());
         }
@@ -279,6 +283,7 @@ impl Recorder {
             self.bytes += ENTRY_BYTES;
             let kind = EventKind::Log { stream, text: String::new() };
             self.entries.push(NewEntry { at, stamp: None, body: Body::Event(kind, None) });
+            self.log = begun;
         }
         self.log.extend_from_slice(bytes);
         let stamp = self.stamp();
@@ -286,6 +291,30 @@ impl Recorder {
             entry.stamp = Some(stamp);
         }
         Ok(())
+    }
+
+    /// Notes what a stream ends in, replaying too, and gives what it ended in before.
+    fn follow(&mut self, stream: LogStream, bytes: &[u8]) -> Vec<u8> {
+        let begun = &mut self.begun[stream as usize];
+        let all = [begun, &bytes[bytes.len().saturating_sub(4)..]].concat();
+        let end = all[all.len() - incomplete(&all)..].to_vec();
+        std::mem::replace(begun, end)
+    }
+
+    /// The guest writes no more: a character that it did not end is replaced like everything that is no text.
+    pub fn finish(&mut self, at: Timestamp) {
+        if !self.is_live() {
+            return;
+        }
+        for stream in [LogStream::Stdout, LogStream::Stderr] {
+            let begun = std::mem::take(&mut self.begun[stream as usize]);
+            if !begun.is_empty() {
+                self.close_last();
+                let kind = EventKind::Log { stream, text: String::from_utf8_lossy(&begun).into_owned() };
+                let stamp = Some(self.stamp());
+                self.entries.push(NewEntry { at, stamp, body: Body::Event(kind, None) });
+            }
+        }
     }
 
     /// Whether a call that gives nothing back is live; when replaying it is only counted.
@@ -359,11 +388,23 @@ impl Recorder {
         if self.log.is_empty() {
             return;
         }
-        if let Some(NewEntry { body: Body::Event(EventKind::Log { text, .. }, _), .. }) = self.entries.last_mut() {
-            *text = String::from_utf8_lossy(&self.log).into_owned();
+        let whole = self.log.len() - incomplete(&self.log);
+        if whole == 0 {
+            self.entries.pop();
+        } else if let Some(NewEntry { body: Body::Event(EventKind::Log { text, .. }, _), .. }) = self.entries.last_mut()
+        {
+            *text = String::from_utf8_lossy(&self.log[..whole]).into_owned();
         }
         self.log.clear();
     }
+}
+
+/// Bytes at the end that are the beginning of a character.
+fn incomplete(bytes: &[u8]) -> usize {
+    let begins = |at: &usize| {
+        std::str::from_utf8(&bytes[*at..]).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+    };
+    (bytes.len().saturating_sub(3)..bytes.len()).find(begins).map_or(0, |at| bytes.len() - at)
 }
 
 fn describe(what: &Recorded) -> String {

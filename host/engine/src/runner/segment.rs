@@ -1,8 +1,9 @@
 //! One guest export running: its instance, and its way to disk.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -139,22 +140,18 @@ impl<'a> Segment<'a> {
                     Purpose::Cancel | Purpose::Replay => {}
                 }
             }
-            let (busy, bytes) = {
-                let recorder = self.run.recorder();
-                (recorder.has_pending(), recorder.pending_bytes())
-            };
+            let busy = self.run.recorder().has_pending();
             // A guest that is faster than the disk is not run until the disk has caught up. It can't tell.
-            let full = bytes > UNCOMMITTED_BYTES && self.purpose == Purpose::Run;
-            let rest = if full {
-                Duration::ZERO
-            } else if busy {
-                FLUSH
-            } else {
-                IDLE
+            let full = || self.purpose == Purpose::Run && self.run.recorder().pending_bytes() > UNCOMMITTED_BYTES;
+            let rest = match busy {
+                true if full() => Duration::ZERO,
+                true => FLUSH,
+                false => IDLE,
             };
+            let guest = poll_fn(|cx| if full() { Poll::Pending } else { call.as_mut().poll(cx) });
             tokio::select! {
                 biased;
-                how = &mut call, if !full => break how,
+                how = guest => break how,
                 Some(request) = self.requests.recv() => match self.purpose {
                     Purpose::Run => {
                         self.told = true;
@@ -206,6 +203,9 @@ impl<'a> Segment<'a> {
         };
         if let Some(written) = written {
             written.await?.ok();
+        }
+        if !matches!(how, How::Interrupted(_) | How::Stopped(Stop::Shutdown)) {
+            self.run.recorder().finish(self.run.now());
         }
         Ok(how)
     }
