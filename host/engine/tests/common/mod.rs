@@ -186,6 +186,34 @@ const WORLD: &str = "package longhaul:tests@0.1.0; world test {
     import wasi:cli/stderr@0.2.0;
 }";
 
+/// The component with another core module in it, that does nothing but have a memory of so many pages.
+pub fn with_another_memory(mut component: Vec<u8>, pages: u32) -> Vec<u8> {
+    const CORE_MODULE: u8 = 1;
+    const CORE_INSTANCE: u8 = 2;
+    let mut modules = 0;
+    let mut at = 8;
+    while at < component.len() {
+        let id = component[at];
+        let (mut length, mut shift) = (0, 0);
+        loop {
+            at += 1;
+            length |= usize::from(component[at] & 0x7f) << shift;
+            shift += 7;
+            if component[at] < 0x80 {
+                break;
+            }
+        }
+        modules += u8::from(id == CORE_MODULE);
+        at += 1 + length;
+    }
+    let module = wat::parse_str(format!("(module (memory {pages}))")).expect("it is a module");
+    component.extend([CORE_MODULE, u8::try_from(module.len()).expect("it is short")]);
+    component.extend(module);
+    // One instance, of that module, with no arguments.
+    component.extend([CORE_INSTANCE, 4, 1, 0, modules, 0]);
+    component
+}
+
 /// The smallest manifest.
 pub fn manifest(plugin: &str, tool: &str) -> String {
     format!(
