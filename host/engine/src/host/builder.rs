@@ -123,7 +123,7 @@ impl HostBuilder {
         let (path, plan) = (database.clone(), self.crash.clone());
         let store = crate::runner::blocking(move || Ok(Store::open(&path, notify, plan)?)).await?;
         let now = self.clock.now();
-        let me = store.write(move |tx| enrol(tx, now).map_err(Error::from)).await?;
+        let me = store.write("this host", move |tx| enrol(tx, now).map_err(Error::from)).await?;
         let owners = Owners::hold(&self.data_dir.join("owners"), me).map_err(|error| unwritable(&database, &error))?;
         let runner = Runner::begin(Parts {
             store,

@@ -143,7 +143,7 @@ impl Host {
         let (task, namespace, now) = (id.clone(), self.namespace.clone(), self.runner().clock.now());
         self.runner()
             .store
-            .write(move |tx| {
+            .write("the answer", move |tx| {
                 let Some((asked, settled)) = store::question(tx.sql, n, question)? else {
                     let open = store::still_open(tx.sql, n)?.iter().map(|open| open.question).collect();
                     return Err(Error::UnknownQuestion { task, question, open });
@@ -189,7 +189,7 @@ impl Host {
         let now = self.runner().clock.now();
         self.runner()
             .store
-            .write(move |tx| {
+            .write("the request to stop", move |tx| {
                 let step = Step { event: Some(LifeEvent::CancelRequested), ..Step::default() };
                 let taken = step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
                 Ok(taken.found)
@@ -206,7 +206,7 @@ impl Host {
         let (id, namespace) = (id.clone(), self.namespace.clone());
         self.runner()
             .store
-            .write(move |tx| {
+            .write("the removal", move |tx| {
                 let (n, state) = store::number(tx.sql, &namespace, &id)?;
                 if !state.is_terminal() {
                     return Err(Error::NotEnded { task: id, state });

@@ -33,7 +33,8 @@ impl Host {
             })
             .await?;
         let plugin = of(row.clone(), true);
-        self.runner().store.write(move |tx| Ok::<_, Error>(store::insert_plugin(tx, &row, &bytes)?)).await?;
+        let kept = move |tx: &mut store::Tx<'_>| Ok::<_, Error>(store::insert_plugin(tx, &row, &bytes)?);
+        self.runner().store.write("the plugin", kept).await?;
         Ok(plugin)
     }
 
@@ -92,7 +93,7 @@ impl Host {
     pub async fn remove_plugin(&self, name_or_digest: &str) -> Result<Plugin, Error> {
         let plugin = self.plugin(name_or_digest).await?;
         let (digest, name) = (plugin.digest.clone(), plugin.name.clone());
-        self.runner().store.write(move |tx| store::remove_plugin(tx, &digest, &name)).await?;
+        self.runner().store.write("the removal", move |tx| store::remove_plugin(tx, &digest, &name)).await?;
         self.runner().library.forget(&plugin.digest);
         Ok(plugin)
     }

@@ -46,7 +46,7 @@ impl Host {
         let ready = runner.ready(&digest).await?;
         let row = self.row(&new, &ready)?;
         let fresh = row.clone();
-        let inserted = runner.store.write(move |tx| row.insert(tx)).await?;
+        let inserted = runner.store.write("the task", move |tx| row.insert(tx)).await?;
         Ok(match inserted {
             Inserted::Existing { id } => Started { id, existing: true },
             Inserted::New { n } => {

@@ -15,6 +15,7 @@ pub(crate) struct Stamp {
 
 /// What an entry holds.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "most are events, and there is one block to a flush")]
 pub(crate) enum Body {
     /// What readers see, and what only the host sees beside it (an attempt's seed, a ticket).
     Event(EventKind, Option<Vec<u8>>),

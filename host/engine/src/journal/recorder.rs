@@ -65,6 +65,7 @@ impl fmt::Display for Call {
 
 /// What the journal holds for a call.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "patterns see through it; a box would cost each event an allocation")]
 pub(crate) enum Recorded {
     Event(EventKind),
     Record(Record),
@@ -72,6 +73,7 @@ pub(crate) enum Recorded {
 
 /// What a call finds.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 pub(crate) enum Turn {
     /// Nothing is left to replay: do it, and record it.
     Live,

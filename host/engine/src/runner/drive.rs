@@ -9,7 +9,9 @@ use crate::clock::Timestamp;
 use crate::journal::Diverged;
 use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
 use crate::store::{self, RunRow, Step};
-use crate::task::{Broke, ErrorClass, LifeEvent, Output, TaskError, TaskState, Verdict, WaitingOn, ticket_delay};
+use crate::task::{
+    Broke, ErrorClass, LifeEvent, Output, TaskError, TaskState, Verdict, Waiting, WaitingOn, ticket_delay,
+};
 use crate::{Error, StoreError};
 
 /// How long a task rests whose steps could not be written, or whose plugin is not at hand.
@@ -95,8 +97,8 @@ impl Runner {
         };
         let how = segment.run(&export).await?;
         let step = segment.step();
-        let unreplayed = segment.unreplayed();
-        self.after(&row, &ready, how, step, unreplayed).await
+        let (unreplayed, parked) = (segment.unreplayed(), segment.parked());
+        self.after(&row, &ready, how, step, unreplayed, parked).await
     }
 
     /// Writes down how a segment ended.
@@ -107,6 +109,7 @@ impl Runner {
         how: How,
         mut step: Step,
         unreplayed: Option<Diverged>,
+        parked: Option<Waiting>,
     ) -> Result<Next, Error> {
         let now = self.clock.now();
         let fail = |step: &mut Step, broke: Broke, message: String| {
@@ -165,7 +168,11 @@ impl Runner {
                 fail(&mut step, Broke::RunTime, format!("it computed for longer than {most:?} (limit `run_time`)"));
             }
             How::Stopped(Stop::Shutdown) => {
-                step.event = Some(LifeEvent::Dropped);
+                // One that waits goes on waiting, whoever runs it next.
+                match parked {
+                    Some(waiting) => step.wait = Some(waiting),
+                    None => step.event = Some(LifeEvent::Dropped),
+                }
                 step.fuel = 0;
                 next = Next::Rest;
             }
@@ -179,7 +186,7 @@ impl Runner {
     async fn take(&self, row: &RunRow, step: Step) -> Result<bool, Error> {
         let (task, now) = (row.n, self.clock.now());
         let jitter = jitter(now, task);
-        match self.store.write(move |tx| step.take(tx, task, now, jitter)).await? {
+        match self.store.write("what became of the task", move |tx| step.take(tx, task, now, jitter)).await? {
             Ok(taken) => Ok(taken.cancel_ticket),
             Err(misfit) => {
                 tracing::debug!("task {task}: {misfit}");

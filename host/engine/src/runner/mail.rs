@@ -105,7 +105,7 @@ impl Runner {
     /// Takes a task from an owner that is gone, and puts it in line. Says whether it did.
     pub async fn claim(&self, task: i64, from: Option<i64>) -> Result<bool, crate::Error> {
         let me = self.owners.me();
-        let lease = self.store.write(move |tx| store::claim(tx, task, from, me)).await?;
+        let lease = self.store.write("a task of another host", move |tx| store::claim(tx, task, from, me)).await?;
         if lease.is_some() {
             self.enqueue(task, None);
         }

@@ -158,7 +158,7 @@ impl Runner {
         // Every place is free when nothing runs. What does not end in time is taken up from its journal all the same.
         let _ = tokio::time::timeout(Duration::from_secs(10), self.places.acquire_many(INSTANCES)).await;
         let me = self.owners.me();
-        if let Err(error) = self.store.write(move |tx| crate::store::release(tx, me)).await {
+        if let Err(error) = self.store.write("the end of this host", move |tx| crate::store::release(tx, me)).await {
             tracing::warn!("the tasks of this host could not be given up: {error}");
         }
     }

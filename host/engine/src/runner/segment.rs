@@ -17,7 +17,7 @@ use crate::limits::{CANCEL_GRACE, UNCOMMITTED_BYTES};
 use crate::plugin::Ready;
 use crate::sandbox::{Export, GuestCall, How, Inbox, Instance, Request, Run, Seed, Stop, wasi_context};
 use crate::store::{self, RunRow, Step, Taken};
-use crate::task::{Broke, Misfit};
+use crate::task::{Broke, Misfit, Waiting};
 use crate::{Error, StoreError};
 
 /// How long what a guest did may wait to be written, while it goes on.
@@ -218,6 +218,11 @@ impl<'a> Segment<'a> {
         step
     }
 
+    /// What the guest waits for, if it does.
+    pub fn parked(&self) -> Option<Waiting> {
+        self.run.parked().clone()
+    }
+
     /// What is recorded and was not done, if the guest came to its end before.
     pub fn unreplayed(&self) -> Option<Diverged> {
         let recorder = self.run.recorder();
@@ -247,7 +252,7 @@ fn write(
     step: Step,
 ) -> impl Future<Output = Result<Result<Taken, Misfit>, StoreError>> + Send + use<> {
     let now = runner.clock.now();
-    runner.store.write(move |tx| step.take(tx, task, now, 0.0))
+    runner.store.write("what the task did", move |tx| step.take(tx, task, now, 0.0))
 }
 
 fn call(row: &RunRow, attempt: u32) -> GuestCall {

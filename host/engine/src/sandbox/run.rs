@@ -30,6 +30,8 @@ pub(crate) struct Run {
     pub stopping: watch::Receiver<bool>,
     pub requests: mpsc::UnboundedSender<Request>,
     pub crash: Arc<CrashPlan>,
+    /// What the guest waits for, while it does.
+    parked: Mutex<Option<Waiting>>,
 }
 
 /// What an import asks of whoever runs the guest.
@@ -63,15 +65,6 @@ pub(crate) enum Interrupted {
     Abandoned,
 }
 
-/// How a wait ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Woken {
-    /// What it waits for may be there.
-    Look,
-    /// The time is up.
-    Elapsed,
-}
-
 impl Run {
     #[expect(clippy::too_many_arguments, reason = "each is one fact of the run, and there is one caller")]
     pub fn new(
@@ -88,7 +81,20 @@ impl Run {
         crash: Arc<CrashPlan>,
     ) -> Self {
         let recorder = Mutex::new(recorder);
-        Self { recorder, inbox, clock, created_at, settings, asked_before, warm, crowded, stopping, requests, crash }
+        Self {
+            recorder,
+            inbox,
+            clock,
+            created_at,
+            settings,
+            asked_before,
+            warm,
+            crowded,
+            stopping,
+            requests,
+            crash,
+            parked: Mutex::default(),
+        }
     }
 
     pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
@@ -151,10 +157,16 @@ impl Run {
         committed.await.map_err(|_| Interrupted::Abandoned)
     }
 
+    /// What the guest waits for, if it does.
+    pub fn parked(&self) -> MutexGuard<'_, Option<Waiting>> {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until something arrives that was not there at `version`, or until `until`. The instance is kept warm for a
     /// while, and dropped after that: then this does not return to the guest.
-    pub async fn wait(&self, version: u64, on: WaitingOn, until: Option<Timestamp>) -> Result<Woken, Interrupted> {
+    pub async fn wait(&self, version: u64, on: WaitingOn, until: Option<Timestamp>) -> Result<(), Interrupted> {
         let waiting = Waiting { on, until };
+        *self.parked() = Some(waiting.clone());
         let dropped = || Interrupted::Waits { waiting: waiting.clone(), version };
         let (mut crowded, mut stopping) = (self.crowded.clone(), self.stopping.clone());
         let elapsed = async {
@@ -168,11 +180,13 @@ impl Run {
         let warm = if long { Duration::ZERO } else { self.warm };
         tokio::select! {
             biased;
-            () = self.inbox.changed(version) => Ok(Woken::Look),
-            () = elapsed => Ok(Woken::Elapsed),
-            () = tokio::time::sleep(warm) => Err(dropped()),
-            _ = crowded.wait_for(|crowded| *crowded) => Err(dropped()),
-            _ = stopping.wait_for(|stopping| *stopping) => Err(dropped()),
+            () = self.inbox.changed(version) => {}
+            () = elapsed => {}
+            () = tokio::time::sleep(warm) => return Err(dropped()),
+            _ = crowded.wait_for(|crowded| *crowded) => return Err(dropped()),
+            _ = stopping.wait_for(|stopping| *stopping) => return Err(dropped()),
         }
+        *self.parked() = None;
+        Ok(())
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn append(tx: &mut Tx<'_>, task: i64, last: u64, entries: &[NewEntry]
         .map_err(failed(WHAT))?;
     for entry in entries {
         seq += 1;
-        let (kind, data, blob) = columns(&entry.body)?;
+        let Columns { kind, data, blob } = columns(&entry.body)?;
         let call = entry.stamp.map(|stamp| stamp.call.cast_signed());
         let hash = entry.stamp.map(|stamp| stamp.hash.cast_signed());
         let at = entry.at.as_millis().cast_signed();
@@ -34,13 +34,20 @@ pub(super) fn append(tx: &mut Tx<'_>, task: i64, last: u64, entries: &[NewEntry]
     Ok(seq)
 }
 
-fn columns(body: &Body) -> Result<(String, Option<String>, Option<&[u8]>), StoreError> {
+/// How a body is stored.
+struct Columns<'a> {
+    kind: String,
+    data: Option<String>,
+    blob: Option<&'a [u8]>,
+}
+
+fn columns(body: &Body) -> Result<Columns<'_>, StoreError> {
     match body {
-        Body::Records(block) => Ok(("records".to_owned(), None, Some(block))),
+        Body::Records(block) => Ok(Columns { kind: "records".to_owned(), data: None, blob: Some(block) }),
         Body::Event(kind, blob) => {
             let data = serde_json::to_string(kind)
                 .map_err(|error| StoreError::Failed { what: WHAT, problem: error.to_string() })?;
-            Ok((kind.name().to_owned(), Some(data), blob.as_deref()))
+            Ok(Columns { kind: kind.name().to_owned(), data: Some(data), blob: blob.as_deref() })
         }
     }
 }

@@ -55,14 +55,14 @@ impl Store {
         Ok(Self { path: path.to_owned(), writer, readers: Mutex::default() })
     }
 
-    /// Runs `what` in the next transaction; resolves when that is on disk.
-    pub fn write<T, E, F>(&self, what: F) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F>
+    /// Runs `job` in the next transaction; resolves when that is on disk. `what` is what was not taken if it can't be.
+    pub fn write<T, E, F>(&self, what: &'static str, job: F) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F>
     where
         F: FnOnce(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.writer.write(what)
+        self.writer.write(what, job)
     }
 
     /// Runs `what` on a connection that only reads.

@@ -18,6 +18,9 @@ const BUSY: Duration = Duration::from_secs(5);
 /// Opens the connection that writes, and brings the tables up to date.
 pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = Connection::open(path).map_err(|error| opening(path, &error))?;
+    if connection.is_readonly("main").map_err(|error| opening(path, &error))? {
+        return Err(StoreError::ReadOnly { path: path.to_owned(), problem: "it can only be read".into() });
+    }
     prepare(&connection, path)?;
     // `immediate`: two processes that open a new database at once must not both create it.
     let transaction = connection

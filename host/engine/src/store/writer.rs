@@ -32,7 +32,9 @@ trait Job: Send {
 }
 
 struct Write<F, T, E> {
-    what: Option<F>,
+    /// What is to be written, in a word.
+    what: &'static str,
+    job: Option<F>,
     outcome: Option<Result<T, E>>,
     reply: oneshot::Sender<Result<T, E>>,
 }
@@ -44,8 +46,8 @@ where
     E: From<StoreError> + Send,
 {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        let Some(what) = self.what.take() else { return Ok(()) };
-        let outcome = what(tx);
+        let Some(job) = self.job.take() else { return Ok(()) };
+        let outcome = job(tx);
         let refused = outcome.is_err();
         self.outcome = Some(outcome);
         // The reason travels with the outcome; here it only says that the savepoint is to be undone.
@@ -55,6 +57,8 @@ where
     fn reply(self: Box<Self>, committed: Result<(), StoreError>) {
         let outcome = match (self.outcome, committed) {
             (Some(Err(error)), _) => Err(error),
+            // The disk had no room for all of them together.
+            (_, Err(StoreError::Full { .. })) => Err(StoreError::Full { what: self.what }.into()),
             (_, Err(error)) => Err(error.into()),
             (Some(outcome), Ok(())) => outcome,
             (None, Ok(())) => return,
@@ -84,16 +88,16 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    /// Runs `what` in the next transaction; resolves when that is on disk. Jobs are run in the order of these calls,
+    /// Runs `job` in the next transaction; resolves when that is on disk. Jobs are run in the order of these calls,
     /// whether or not the future is awaited.
-    pub fn write<T, E, F>(&self, what: F) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F>
+    pub fn write<T, E, F>(&self, what: &'static str, job: F) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F>
     where
         F: FnOnce(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
         let (reply, outcome) = oneshot::channel();
-        let job = Write { what: Some(what), outcome: None, reply };
+        let job = Write { what, job: Some(job), outcome: None, reply };
         if let Some(jobs) = &self.jobs {
             // The thread is gone only when the process is about to end.
             let _ = jobs.send(Box::new(job));

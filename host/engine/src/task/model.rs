@@ -148,7 +148,7 @@ pub struct Task {
     pub tool: String,
     /// Where it stands.
     pub state: TaskState,
-    /// No living host looks after it. The next one takes it over.
+    /// There is something to do for it now, and no living host that does. The next one takes it over.
     pub stalled: bool,
     /// What it waits for, when [`TaskState::Waiting`].
     #[serde(skip_serializing_if = "Option::is_none")]

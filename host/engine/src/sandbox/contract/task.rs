@@ -8,7 +8,7 @@ use crate::limits::PROGRESS_BYTES;
 use crate::sandbox::bindings::longhaul::tool::task::{Host, WaitError};
 use crate::sandbox::bindings::longhaul::tool::types::{self, Millis};
 use crate::sandbox::guest::Guest;
-use crate::sandbox::run::{Interrupted, Woken};
+use crate::sandbox::run::Interrupted;
 use crate::task::{Progress, Waiting, WaitingOn};
 
 impl types::Host for Guest {}
@@ -125,7 +125,7 @@ impl Guest {
                 run.recorder().record(&record);
                 return Ok(if record == Record::Settled { Ok(()) } else { Err(self.told_to_stop()) });
             }
-            let (Woken::Look | Woken::Elapsed) = run.wait(version, WaitingOn::Timer, Some(until)).await?;
+            run.wait(version, WaitingOn::Timer, Some(until)).await?;
         }
     }
 
