@@ -38,7 +38,7 @@ async fn consistent(host: &Host, task: &Task, events: &[Event]) {
     assert_eq!(published, 2, "each round publishes its number once: {events:#?}");
     let once = |kind: &str| events.iter().filter(|event| event.kind.name() == kind).count();
     assert_eq!(once("question"), 6, "each question is asked once: {events:#?}");
-    assert_eq!(once("reply"), 6);
+    assert_eq!(once("reply"), 6, "each question is settled once: {events:#?}");
     assert_eq!(once("attempt"), 1);
     assert_eq!(once("ended"), 1);
     let replayed = replay(host, &task.id).await.expect("the journal replays");
