@@ -27,14 +27,15 @@ pub fn has_nextest() -> bool {
     process::output(process::cargo().args(["nextest", "--version"])).is_ok()
 }
 
-/// Runs the tests, but for doctests, of the workspace that the command stands in.
-pub fn run(mut cargo: Command, target: &Path, nextest: bool, args: &[String]) -> Result<Counts> {
+/// Runs the tests, but for doctests, of the workspace in the folder `workspace`, where the command stands.
+pub fn run(mut cargo: Command, workspace: &Path, nextest: bool, args: &[String]) -> Result<Counts> {
     if !nextest {
         cargo.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
         return cargo_test_with(cargo, args);
     }
     let profile = std::env::var("NEXTEST_PROFILE").unwrap_or_else(|_| "default".to_owned());
-    let report = target.join("nextest").join(&profile).join("junit.xml");
+    // The runner's own folder, wherever cargo builds.
+    let report = workspace.join("target/nextest").join(&profile).join("junit.xml");
     // An old one must not be taken for this run's.
     if report.exists() {
         fs::remove_file(&report).with_context(|| format!("cannot remove {}", report.display()))?;

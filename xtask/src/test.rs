@@ -41,7 +41,7 @@ fn run_parts(args: &[String], timings: &mut Timings) -> Result<Counts> {
     let mut counts = timings.time("tests of the host", || {
         let mut cargo = process::cargo();
         find_things(&mut cargo, &components);
-        runner::run(cargo, &paths::target(), nextest, args)
+        runner::run(cargo, &paths::root(), nextest, args)
     })?;
     if !args.is_empty() {
         return Ok(counts);
@@ -58,7 +58,7 @@ fn run_parts(args: &[String], timings: &mut Timings) -> Result<Counts> {
         counts += timings.time("the plugins' own tests", || {
             let mut cargo = process::cargo();
             cargo.current_dir(&plugins).env("CARGO_TARGET_DIR", paths::guest_target());
-            runner::run(cargo, &paths::guest_target(), nextest, &[])
+            runner::run(cargo, &plugins, nextest, &[])
         })?;
     }
     Ok(counts)

@@ -62,8 +62,10 @@ impl Host {
         let mut stopping = self.runner().stopping.subscribe();
         loop {
             let moved = watch.moved();
+            // In this order: what a task did is complete once it has ended, not before.
+            let ended = self.number(id).await?.1.is_terminal();
             let events = self.journal(id, after, PAGE).await?;
-            if !events.is_empty() || self.number(id).await?.1.is_terminal() {
+            if !events.is_empty() || ended {
                 return Ok(events);
             }
             tokio::select! {
