@@ -1,7 +1,5 @@
 //! Guests written in WebAssembly text, so that the engine's own tests need no other compiler.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::path::Path;
 use std::time::Duration;
 

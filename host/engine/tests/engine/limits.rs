@@ -1,10 +1,8 @@
 //! Promise 6: every limit is enforced, on by default, and named in the error; a crash or a restart does not refill it.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{
+use crate::common::{
     FOR_EVER, Guest, UNAVAILABLE, advancing, ask, begin, clock, cold_host_at, database, error, event, failure, find,
     host, host_at, said, say, spin, yes,
 };
@@ -123,7 +121,7 @@ async fn promise_6_a_guests_memories_are_counted_together() {
     let dir = tempfile::tempdir().unwrap();
     let host = host(dir.path()).await;
     let guest = Guest::new(&[say("(memory.grow (i32.const 33))"), say("(memory.grow (i32.const 32))")].concat());
-    host.install(common::with_another_memory(guest.build(), 32)).await.unwrap();
+    host.install(crate::common::with_another_memory(guest.build(), 32)).await.unwrap();
     let task = start(&host, Limits { memory: 8 << 20, ..Limits::default() }).await;
     host.wait(&task).await.unwrap();
     assert_eq!(said(&host, &task).await, [-1.0, 64.0]);
@@ -186,7 +184,7 @@ async fn promise_6_run_time_of_a_guest_that_does_nothing_else_is_on_disk_before_
     let host = host(dir.path()).await;
     begin(&host, &Guest::new(FOR_EVER)).await;
     let database = database(dir.path());
-    common::eventually(async || {
+    crate::common::eventually(async || {
         let used: i64 = database.query_row("SELECT run_ms FROM task", [], |row| row.get(0)).unwrap();
         (used > 0).then_some(())
     })
@@ -198,7 +196,8 @@ async fn a_task_that_computes_is_shown_as_running() {
     let dir = tempfile::tempdir().unwrap();
     let host = host(dir.path()).await;
     let task = begin(&host, &Guest::new(FOR_EVER)).await;
-    common::eventually(async || (host.task(&task).await.unwrap().state == TaskState::Running).then_some(())).await;
+    crate::common::eventually(async || (host.task(&task).await.unwrap().state == TaskState::Running).then_some(()))
+        .await;
     assert_eq!(host.task(&task).await.unwrap().attempt, 1);
 }
 
@@ -265,7 +264,10 @@ async fn promise_6_a_guest_that_spins_while_it_is_instantiated_is_stopped() {
     let spins = start(&host, Limits { run_time: Duration::from_millis(100), ..Limits::default() }).await;
     broke(&host, &spins, "run-time").await;
     let cancelled = start(&host, Limits::default()).await;
-    common::eventually(async || (host.task(&cancelled).await.unwrap().state == TaskState::Running).then_some(())).await;
+    crate::common::eventually(async || {
+        (host.task(&cancelled).await.unwrap().state == TaskState::Running).then_some(())
+    })
+    .await;
     host.cancel(&cancelled).await.unwrap();
     let done = advancing(&clock, Duration::from_secs(1), host.wait(&cancelled)).await.unwrap();
     assert_eq!(done.state, TaskState::Cancelled);

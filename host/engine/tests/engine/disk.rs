@@ -1,11 +1,9 @@
 //! A database in every bad state: the error says what is wrong and what was not taken, and nothing else is harmed.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{Guest, ask, begin, clock, cold_host_at, database, event, host, yes};
+use crate::common::{Guest, ask, begin, clock, cold_host_at, database, event, host, yes};
 use longhaul::{Error, Host, NewTask, StoreError, TaskState};
 use serde_json::json;
 
@@ -199,7 +197,7 @@ async fn promise_11_a_full_disk_refuses_the_start_and_says_what_was_not_taken() 
     assert!(matches!(refused, Error::Store(StoreError::Full { .. })), "{refused}");
     let says = refused.to_string();
     assert!(says.starts_with("the disk is full: ") && says.ends_with(" task was not taken"), "{says}");
-    let error = host.install(Guest::new(&common::say("(i32.const 1)")).build()).await.unwrap_err();
+    let error = host.install(Guest::new(&crate::common::say("(i32.const 1)")).build()).await.unwrap_err();
     assert!(matches!(error, Error::Store(StoreError::Full { .. })), "{error}");
     assert!(["a plugin", "the plugin"].iter().any(|what| error.to_string().contains(what)), "{error}");
     // It still reads, and an answer that could not be kept is not taken.
@@ -225,7 +223,7 @@ async fn a_full_disk_pauses_what_runs_and_fails_nothing() {
     let host = host(small.path()).await;
     // Writes a log that has no room, then asks.
     let line = "(call $write (call $stdout) (i32.const 131072) (i32.const 900000) (i32.const 3000))";
-    let body = format!("{} {} {}", ask(None), line.repeat(2), common::say("(i32.const 1)"));
+    let body = format!("{} {} {}", ask(None), line.repeat(2), crate::common::say("(i32.const 1)"));
     let task = begin(&host, &Guest::new(&body).with_question()).await;
     event(&host, &task, "question", 0).await;
     small.fill();
@@ -242,7 +240,7 @@ async fn a_full_disk_pauses_what_runs_and_fails_nothing() {
     small.free();
     let done = host.wait(&task).await.unwrap();
     assert_eq!(done.state, TaskState::Completed, "{:?}", done.error);
-    assert_eq!(common::said(&host, &task).await, [1.0], "nothing is published twice");
+    assert_eq!(crate::common::said(&host, &task).await, [1.0], "nothing is published twice");
 }
 
 #[tokio::test(flavor = "multi_thread")]

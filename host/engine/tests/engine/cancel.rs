@@ -1,10 +1,8 @@
 //! Promise 9: cancelling is idempotent and answers with the state it found; an end is never overwritten.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{
+use crate::common::{
     CANCELLED, FOR_EVER, Guest, advancing, ask, begin, clock, cold_host_at, error, event, failure, find, host_at,
     pending, said, say, spin, yes,
 };
@@ -28,7 +26,7 @@ async fn cancelled(host: &Host, task: &TaskId, found: TaskState) {
     let before = serde_json::to_value(host.task(task).await.unwrap()).unwrap();
     assert_eq!(host.cancel(task).await.unwrap(), TaskState::Cancelled);
     assert_eq!(serde_json::to_value(host.task(task).await.unwrap()).unwrap(), before);
-    let names = common::names(host, task).await;
+    let names = crate::common::names(host, task).await;
     assert_eq!(names.iter().filter(|name| *name == "cancel-requested").count(), 1, "{names:?}");
     assert_eq!(names.iter().position(|name| name == "ended"), Some(names.len() - 1), "{names:?}");
 }
@@ -66,7 +64,7 @@ async fn promise_9_cancel_of_a_task_that_waits_for_its_ticket_or_another_attempt
     let task = begin(&host, &guest).await;
     event(&host, &task, "checkpoint", 0).await;
     cancelled(&host, &task, TaskState::Waiting).await;
-    let task = begin(&host, &Guest::new(&error(common::UNAVAILABLE, None))).await;
+    let task = begin(&host, &Guest::new(&error(crate::common::UNAVAILABLE, None))).await;
     event(&host, &task, "retry", 0).await;
     cancelled(&host, &task, TaskState::Waiting).await;
 }
@@ -93,7 +91,7 @@ async fn promise_9_cancel_of_a_task_that_stands_in_line() {
     // Nobody runs it: the host that has taken it is about to go.
     let task = host.start(NewTask::new("test", "run")).await.unwrap().id;
     host.wait(&task).await.unwrap();
-    common::database(dir.path())
+    crate::common::database(dir.path())
         .execute("UPDATE task SET state = 'queued', ended_at = NULL, ended_seq = NULL, begun = 0", [])
         .unwrap();
     assert_eq!(host.cancel(&task).await.unwrap(), TaskState::Queued);
@@ -191,7 +189,7 @@ async fn promise_9_races_of_cancel_completion_and_answer_lose_nothing() {
         if found.is_terminal() {
             assert_eq!(found, done.state);
         }
-        let names = common::names(&host, &task).await;
+        let names = crate::common::names(&host, &task).await;
         assert_eq!(names.iter().filter(|name| *name == "ended").count(), 1);
         assert_eq!(names.last().unwrap(), "ended", "{names:?}");
         if answer.is_ok() {
@@ -204,7 +202,7 @@ async fn promise_9_races_of_cancel_completion_and_answer_lose_nothing() {
     }
     // Whoever still ran has been told.
     host.shutdown().await;
-    let after: i64 = common::database(dir.path())
+    let after: i64 = crate::common::database(dir.path())
         .query_row(
             "SELECT count(*) FROM entry JOIN task ON task.n = entry.task WHERE entry.seq > task.ended_seq",
             [],

@@ -1,10 +1,8 @@
 //! The engine by itself, with guests written in WebAssembly text.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Guest, host};
+use crate::common::{Guest, host};
 use longhaul::{Error, Limits, NewTask, Reply, TaskState};
 use serde_json::json;
 

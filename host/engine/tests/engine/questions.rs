@@ -1,10 +1,8 @@
 //! Promise 10: a question is answered once, by an answer that fits.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Guest, ask, begin, clock, cold_host_at, event, failure, find, host_at, open, said, say, yes};
+use crate::common::{Guest, ask, begin, clock, cold_host_at, event, failure, find, host_at, open, said, say, yes};
 use longhaul::{Error, EventKind, Host, Reply, SimulatedClock, TaskState};
 use serde_json::json;
 
@@ -118,7 +116,7 @@ async fn promise_10_an_answer_after_the_tasks_end_is_too_late() {
     assert!(matches!(&late, Error::AlreadySettled { reply, .. } if **reply == Reply::Closed), "{late}");
     let none = host.answer(&task, 2, yes()).await.unwrap_err();
     assert!(matches!(&none, Error::UnknownQuestion { open, .. } if open.is_empty()), "{none}");
-    assert_eq!(common::names(&host, &task).await.last().unwrap(), "ended");
+    assert_eq!(crate::common::names(&host, &task).await.last().unwrap(), "ended");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -207,7 +205,7 @@ async fn promise_6_a_task_may_ask_a_hundred_questions_and_have_sixteen_open() {
     assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Completed);
     let said_all = said(&host, &task).await;
     assert_eq!((said_all.len(), said_all.iter().sum::<f64>(), said_all[16]), (17, 1.0, 1.0));
-    let closed = common::names(&host, &task).await.iter().filter(|name| *name == "reply").count();
+    let closed = crate::common::names(&host, &task).await.iter().filter(|name| *name == "reply").count();
     assert_eq!(closed, 16, "what is open at the end is closed");
     // Asked and withdrawn, so that never more than one is open.
     let many = format!(
@@ -221,7 +219,7 @@ async fn promise_6_a_task_may_ask_a_hundred_questions_and_have_sixteen_open() {
     let task = begin(&host, &Guest::new(&many).with_question()).await;
     assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Completed);
     assert_eq!(said(&host, &task).await, [1.0, 2.0], "the last is refused");
-    let asked = common::names(&host, &task).await.iter().filter(|name| *name == "question").count();
+    let asked = crate::common::names(&host, &task).await.iter().filter(|name| *name == "question").count();
     assert_eq!(asked, 100);
 }
 
@@ -242,7 +240,7 @@ async fn a_question_that_breaks_the_contract_is_malformed_and_nobody_is_asked() 
         let task = begin(&host, &Guest::new(&[call, outcome].concat()).text(2048, "go on?").text(2100, schema)).await;
         assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Completed);
         assert_eq!(said(&host, &task).await, [1.0, 1.0], "{schema}");
-        assert!(!common::names(&host, &task).await.contains(&"question".to_owned()));
+        assert!(!crate::common::names(&host, &task).await.contains(&"question".to_owned()));
     }
     // A prompt of 70,000 bytes is refused.
     let call = ask(None).replacen("(i32.const 6)", "(i32.const 70000)", 1).replacen("2048", "70000", 1);

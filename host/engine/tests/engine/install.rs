@@ -1,8 +1,6 @@
 //! Bad plugins, each with its error, and plugins that come and go while their tasks stay.
 
-mod common;
-
-use common::{Guest, begin, clock, cold_host_at, database, error, event, failure, host, host_at, yes};
+use crate::common::{Guest, begin, clock, cold_host_at, database, error, event, failure, host, host_at, yes};
 use longhaul::{Error, ErrorClass, Host, NewTask, PluginError, TaskState};
 
 async fn refused(component: impl Into<Vec<u8>>) -> PluginError {
@@ -106,7 +104,7 @@ async fn promise_6_a_component_may_have_64_mib() {
 async fn a_describe_that_crashes_or_never_returns_is_refused() {
     let trap = refused_description("unreachable").await;
     assert!(trap.contains("unreachable"), "{trap}");
-    let loops = refused_description(common::FOR_EVER).await;
+    let loops = refused_description(crate::common::FOR_EVER).await;
     assert!(loops.contains("fuel") || loops.contains("1s"), "{loops}");
     let out_of_bounds =
         refused_description("(i32.store (i32.const 16) (i32.const -5)) (i32.store (i32.const 20) (i32.const 99))")
@@ -116,7 +114,7 @@ async fn a_describe_that_crashes_or_never_returns_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_describe_that_asks_or_waits_is_refused() {
-    let asks = Guest { describe: common::ask(None), ..Guest::new("") }.with_question();
+    let asks = Guest { describe: crate::common::ask(None), ..Guest::new("") }.with_question();
     let sleeps = Guest { describe: "(call $sleep (i64.const 5) (i32.const 3000))".into(), ..Guest::new("") };
     let polls = Guest { describe: "(call $block (call $subscribe (i64.const 5000000)))".into(), ..Guest::new("") };
     for guest in [asks, sleeps, polls] {
@@ -132,7 +130,7 @@ async fn a_describe_that_asks_or_waits_is_refused() {
 async fn a_describe_that_lies_is_refused_with_the_place() {
     let (at, problem) = refused_manifest("{\"manifest\": 1, ").await;
     assert_eq!(at, "", "{problem}");
-    let good = common::manifest("test", "run");
+    let good = crate::common::manifest("test", "run");
     let bad = |from: &str, to: &str| good.replacen(from, to, 1);
     for (manifest, place) in [
         (bad(r#""name":"test""#, r#""name":"../test""#), "/name"),
@@ -205,7 +203,7 @@ async fn the_plugin_that_was_installed_last_is_the_newest_even_if_the_clock_stan
 async fn a_task_stays_with_the_plugin_that_it_was_started_with() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
     let host = cold_host_at(dir.path(), &clock).await;
-    let old = host.install(version("1.0.0", &common::ask(None)).build()).await.unwrap();
+    let old = host.install(version("1.0.0", &crate::common::ask(None)).build()).await.unwrap();
     let task = host.start(NewTask::new("test", "run")).await.unwrap().id;
     event(&host, &task, "question", 0).await;
     host.install(version("2.0.0", "unreachable").build()).await.unwrap();
@@ -224,7 +222,7 @@ async fn a_task_stays_with_the_plugin_that_it_was_started_with() {
 async fn a_plugin_file_that_is_removed_while_its_task_waits_changes_nothing() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
     let file = dir.path().join("plugin.wasm");
-    std::fs::write(&file, version("1.0.0", &common::ask(None)).build()).unwrap();
+    std::fs::write(&file, version("1.0.0", &crate::common::ask(None)).build()).unwrap();
     let host = cold_host_at(dir.path(), &clock).await;
     let plugin = host.install_file(&file).await.unwrap();
     let task = host.start(NewTask::new("test", "run")).await.unwrap().id;
@@ -242,7 +240,7 @@ async fn a_plugin_file_that_is_removed_while_its_task_waits_changes_nothing() {
 async fn left_waiting(dir: &std::path::Path) -> longhaul::TaskId {
     let clock = clock();
     let host = cold_host_at(dir, &clock).await;
-    let task = begin(&host, &version("1.0.0", &common::ask(None))).await;
+    let task = begin(&host, &version("1.0.0", &crate::common::ask(None))).await;
     event(&host, &task, "question", 0).await;
     host.shutdown().await;
     task
@@ -262,7 +260,7 @@ async fn promise_12_a_task_whose_stored_component_is_damaged_says_so() {
         let clock = clock();
         let host = cold_host_at(dir.path(), &clock).await;
         let step = std::time::Duration::from_secs(1);
-        let (class, code, message) = common::advancing(&clock, step, failure(&host, &task)).await;
+        let (class, code, message) = crate::common::advancing(&clock, step, failure(&host, &task)).await;
         assert_eq!((class, code.as_str()), (ErrorClass::Run, "host"), "{message}");
         assert!(message.contains(says) && message.contains("add the plugin again"), "{message}");
         // Nothing new is taken that could not be done either.
@@ -298,7 +296,7 @@ async fn compiled_code_that_is_damaged_is_compiled_again() {
 async fn promise_11_a_start_that_races_with_the_removal_of_its_plugin_is_refused_or_done() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
     let host = host_at(dir.path(), &clock).await;
-    let file = version("1.0.0", &common::ask(None)).build();
+    let file = version("1.0.0", &crate::common::ask(None)).build();
     for round in 0..60 {
         host.install(file.clone()).await.unwrap();
         let starts: Vec<_> = (0..6)
@@ -333,7 +331,8 @@ async fn promise_11_a_start_that_races_with_the_removal_of_its_plugin_is_refused
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_stays_while_cancel_task_is_owed_to_one_of_its_tasks() {
     let dir = tempfile::tempdir().unwrap();
-    let guest = Guest { await_task: error(common::FAILED, None), ..Guest::new(&common::pending(2048, 3, None)) };
+    let guest =
+        Guest { await_task: error(crate::common::FAILED, None), ..Guest::new(&crate::common::pending(2048, 3, None)) };
     let host = host(dir.path()).await;
     let plugin = host.install(guest.build()).await.unwrap();
     let task = host.start(NewTask::new("test", "run")).await.unwrap().id;

@@ -1,8 +1,6 @@
 //! Guests that are out for trouble: they harm nobody but their own task.
 
-mod common;
-
-use common::{Guest, ask, begin, event, failure, host, say, structured};
+use crate::common::{Guest, ask, begin, event, failure, host, say, structured};
 use longhaul::{ErrorClass, Event, EventKind, Host, LogStream, NewTask, TaskId, TaskState};
 use serde_json::json;
 
@@ -112,7 +110,7 @@ async fn a_guest_that_is_faster_than_the_disk_waits_for_it() {
     let task = completed(&host, &Guest::new(&body).text(2048, "x")).await;
     let grown = resident().saturating_sub(before);
     assert!(grown < 64 << 20, "{grown} bytes");
-    let database = common::database(_dir.path());
+    let database = crate::common::database(_dir.path());
     let logs: i64 = database.query_row("SELECT sum(length(data ->> 'text')) FROM entry", [], |row| row.get(0)).unwrap();
     assert_eq!(logs, 60_000);
     assert_eq!(host.task(&task).await.unwrap().progress.unwrap().done, Some(1.0));
@@ -220,10 +218,10 @@ async fn json_that_is_nested_deeply_leaves_every_task_readable() {
         let details = format!(
             "{} (i32.store8 (i32.const 1064) (i32.const 1)) (i32.store (i32.const 1068) (i32.const 131072))
              (i32.store (i32.const 1072) (i32.const {length}))",
-            common::error(common::FAILED, None)
+            crate::common::error(crate::common::FAILED, None)
         );
         let details = Guest::new(&details).text(131_072, &deep);
-        let options = common::open(None).replacen(
+        let options = crate::common::open(None).replacen(
             "(i32.const 0) (i32.const 0) (i32.const 0) (i32.const 3000)",
             &format!("(i32.const 1) (i32.const 131072) (i32.const {length}) (i32.const 3000)"),
             1,
@@ -275,7 +273,7 @@ async fn a_tool_that_wants_others_is_refused_and_the_journal_says_so() {
         say("(i32.load8_u (i32.const 3004))")
     );
     let task = completed(&host, &Guest::new(&body)).await;
-    assert_eq!(common::said(&host, &task).await, [2.0]);
+    assert_eq!(crate::common::said(&host, &task).await, [2.0]);
     let refused = event(&host, &task, "refused", 0).await;
     assert!(serde_json::to_string(&refused).unwrap().len() < 1_000, "the name is not repeated in full");
 }
@@ -304,7 +302,7 @@ async fn promise_6_resources_are_bounded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_of_spinning_guests_starves_nobody() {
     let (_dir, host) = open().await;
-    host.install(Guest::new(common::FOR_EVER).build()).await.unwrap();
+    host.install(Guest::new(crate::common::FOR_EVER).build()).await.unwrap();
     let limits = longhaul::Limits { fuel: 400_000_000, ..Default::default() };
     let mut crowd = Vec::new();
     for _ in 0..20 {

@@ -1,10 +1,8 @@
 //! Promise 11: the host takes only work that it can finish. After each refusal no task exists.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Guest, host, manifest};
+use crate::common::{Guest, host, manifest};
 use longhaul::{Error, Host, Limits, NewTask, TaskState};
 use serde_json::{Value, json};
 

@@ -1,10 +1,8 @@
 //! Work that is pending outside, attempts that fail for now, and the three failures that stay apart.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{
+use crate::common::{
     FAILED, Guest, INVALID_INPUT, UNAVAILABLE, advancing, begin, clock, cold_host_at, error, event, failure, find,
     host_at, names, pending, said, say,
 };
@@ -111,7 +109,7 @@ async fn promise_12_the_tool_failed_the_run_broke_and_nobody_runs_it_stay_apart(
     let (class, code, message) = failure(&host, &run).await;
     assert_eq!((class, code.as_str()), (ErrorClass::Run, "trap"));
     assert!(message.contains("unreachable"), "{message}");
-    let nobody = begin(&host, &Guest::new(&format!("{} {}", say("(i32.const 1)"), common::FOR_EVER))).await;
+    let nobody = begin(&host, &Guest::new(&format!("{} {}", say("(i32.const 1)"), crate::common::FOR_EVER))).await;
     event(&host, &nobody, "progress", 0).await;
     assert!(!host.task(&nobody).await.unwrap().stalled);
     let other = Host::builder().data_dir(dir.path()).clock(clock.clone()).take_over(false).open().await.unwrap();
@@ -119,7 +117,7 @@ async fn promise_12_the_tool_failed_the_run_broke_and_nobody_runs_it_stay_apart(
     assert!(!other.adopt(&nobody).await.unwrap());
     // Gone without a word.
     drop(host);
-    common::eventually(async || other.task(&nobody).await.unwrap().stalled.then_some(())).await;
+    crate::common::eventually(async || other.task(&nobody).await.unwrap().stalled.then_some(())).await;
     let seen = other.task(&nobody).await.unwrap();
     assert!(!seen.state.is_terminal() && seen.error.is_none());
     assert!(!other.task(&tool).await.unwrap().stalled, "what has ended needs nobody");
@@ -127,7 +125,7 @@ async fn promise_12_the_tool_failed_the_run_broke_and_nobody_runs_it_stay_apart(
     assert!(!other.task(&nobody).await.unwrap().stalled);
     other.cancel(&nobody).await.unwrap();
     let step = Duration::from_secs(1);
-    assert_eq!(common::advancing(&clock, step, other.wait(&nobody)).await.unwrap().state, TaskState::Cancelled);
+    assert_eq!(crate::common::advancing(&clock, step, other.wait(&nobody)).await.unwrap().state, TaskState::Cancelled);
     assert!(!other.adopt(&tool).await.unwrap());
 }
 
@@ -184,8 +182,8 @@ async fn a_tickets_hint_is_followed_and_the_work_ends() {
 
 /// Waits until `cancel-task` is owed no more.
 async fn cancel_calls(dir: &std::path::Path) {
-    let database = common::database(dir);
-    common::eventually(async || {
+    let database = crate::common::database(dir);
+    crate::common::eventually(async || {
         let owed: i64 =
             database.query_row("SELECT count(*) FROM task WHERE ticket IS NOT NULL", [], |row| row.get(0)).unwrap();
         (owed == 0).then_some(())
@@ -224,14 +222,14 @@ async fn cancel_task_is_called_when_a_task_ends_with_its_ticket_outstanding() {
 /// What `cancel-task` does changes nothing about the task, and it may take its time.
 #[tokio::test(flavor = "multi_thread")]
 async fn cancel_task_is_called_whatever_ended_the_task_and_is_shown_to_nobody() {
-    let fuel = common::spin(1_000_000);
+    let fuel = crate::common::spin(1_000_000);
     let sleeps = "(call $sleep (i64.const 1000) (i32.const 3000))";
     for cancel in [&say("(i32.const 7)"), &fuel, sleeps] {
         let (dir, clock, host) = open().await;
         // By then the task has used up what it may, and its time is over.
         let guest = Guest {
             cancel: cancel.replace("(local.set $n", "(global.set $g").replace("(local.get $n)", "(global.get $g)"),
-            await_task: common::FOR_EVER.into(),
+            await_task: crate::common::FOR_EVER.into(),
             more: "(global $g (mut i64) (i64.const 0))".into(),
             ..looks_after(Some(1_000))
         }
@@ -257,7 +255,7 @@ async fn cancel_task_is_owed_until_it_returned_once() {
     host.cancel(&task).await.unwrap();
     assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Cancelled);
     host.shutdown().await;
-    let database = common::database(dir.path());
+    let database = crate::common::database(dir.path());
     let owed = || -> i64 {
         database.query_row("SELECT count(*) FROM task WHERE ticket IS NOT NULL", [], |row| row.get(0)).unwrap()
     };

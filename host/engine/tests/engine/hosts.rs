@@ -1,10 +1,8 @@
 //! Two hosts on one database: a task is run by one of them, and what comes through the other reaches it.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Guest, ask, begin, clock, cold_host_at, database, event, host_at, names, say, yes};
+use crate::common::{Guest, ask, begin, clock, cold_host_at, database, event, host_at, names, say, yes};
 use longhaul::{Host, NewTask, SimulatedClock, TaskState};
 
 async fn second(dir: &std::path::Path, clock: &SimulatedClock, take_over: bool) -> Host {
@@ -33,7 +31,7 @@ async fn promise_9_a_cancel_through_another_host_stops_the_guest() {
     let polls = format!(
         "{} (loop $l (br_if $l (i32.eqz (call $is_cancelled)))) {}",
         say("(i32.const 1)"),
-        common::error(common::CANCELLED, None)
+        crate::common::error(crate::common::CANCELLED, None)
     );
     let task = begin(&a, &Guest::new(&polls)).await;
     event(&b, &task, "progress", 0).await;
@@ -87,7 +85,8 @@ async fn promise_2_the_tasks_of_a_living_owner_are_left_to_it() {
 async fn promise_2_a_task_is_never_run_by_two() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
     let first = cold_host_at(dir.path(), &clock).await;
-    let guest = Guest::new(&format!("{} {} {}", ask(None), say("(i32.const 1)"), common::spin(50_000))).with_question();
+    let guest =
+        Guest::new(&format!("{} {} {}", ask(None), say("(i32.const 1)"), crate::common::spin(50_000))).with_question();
     first.install(guest.build()).await.unwrap();
     let mut tasks = Vec::new();
     for _ in 0..20 {
@@ -141,5 +140,5 @@ async fn promise_2_an_owner_that_lost_its_task_writes_nothing_more() {
     // The lock of owner 999 is held by nobody.
     let b = host_at(dir.path(), &clock).await;
     assert_eq!(b.wait(&task).await.unwrap().state, TaskState::Completed);
-    assert_eq!(common::said(&b, &task).await, [1.0, 2.0]);
+    assert_eq!(crate::common::said(&b, &task).await, [1.0, 2.0]);
 }

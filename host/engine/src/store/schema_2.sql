@@ -1,0 +1,25 @@
+-- A child: the task that started it, the root of the tree, its handle within the parent, how deep it stands.
+ALTER TABLE task ADD COLUMN parent INTEGER;
+ALTER TABLE task ADD COLUMN root INTEGER;
+ALTER TABLE task ADD COLUMN child INTEGER;
+ALTER TABLE task ADD COLUMN depth INTEGER NOT NULL DEFAULT 0;
+CREATE UNIQUE INDEX task_child ON task (parent, child) WHERE parent IS NOT NULL;
+CREATE INDEX task_root ON task (root) WHERE root IS NOT NULL;
+
+-- What the caller granted for this task alone, as JSON.
+ALTER TABLE task ADD COLUMN grants TEXT;
+
+-- The retry policy as JSON; NULL: the host's default.
+ALTER TABLE task ADD COLUMN retry TEXT;
+
+-- Fuel that replays of the current segment have burned: an account of its own beside `fuel`.
+ALTER TABLE task ADD COLUMN replay_fuel INTEGER NOT NULL DEFAULT 0;
+
+-- Removed by somebody while its `cancel-task` was still owed: seen by nobody, and gone when that has returned.
+ALTER TABLE task ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
+
+-- What retention looks through.
+CREATE INDEX task_ended ON task (ended_at) WHERE ended_at IS NOT NULL;
+
+-- The heartbeat: a number that grows while the process is not frozen.
+ALTER TABLE owner ADD COLUMN beats INTEGER NOT NULL DEFAULT 0;

@@ -1,0 +1,13 @@
+//! The engine by itself, with guests written in WebAssembly text. One binary: each links the whole of wasmtime.
+
+mod basics;
+mod cancel;
+mod common;
+mod disk;
+mod hostile;
+mod hosts;
+mod install;
+mod limits;
+mod questions;
+mod start;
+mod tickets;

@@ -1,0 +1,11 @@
+//! The built binary, as people use it. One test binary: each links the whole of wasmtime.
+
+mod answers;
+mod data;
+mod input;
+mod json;
+mod plugins;
+mod prompt;
+mod run;
+mod signals;
+mod tasks;

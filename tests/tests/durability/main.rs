@@ -1,0 +1,3 @@
+//! Nothing is lost. `docs/durability.md` lists each fault with the promise that holds under it and its test here.
+
+mod replay;
