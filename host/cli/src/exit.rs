@@ -107,9 +107,12 @@ impl From<longhaul::Error> for Problem {
             Error::Plugin(PluginError::NoInterface { .. } | PluginError::OtherVersion { .. }) => {
                 problem.hint("the plugin's author has to build it for this contract")
             }
-            Error::Store(StoreError::ReadOnly { .. } | StoreError::Corrupt { .. }) => {
+            Error::Store(StoreError::ReadOnly { .. }) => {
                 problem.hint("`--data DIR` or LONGHAUL_DATA names another data directory")
             }
+            Error::Store(StoreError::Corrupt { .. }) => problem.hint(
+                "`longhaul doctor` says what is wrong; a backup can take its place; `--data DIR` names another directory",
+            ),
             _ => problem,
         }
     }

@@ -266,6 +266,14 @@ pub enum StoreError {
         /// What SQLite said.
         problem: String,
     },
+    /// It was opened, and a part of it can't be read.
+    #[error("the database is damaged, at {what}: {problem}; `longhaul doctor` says what is wrong, a backup mends it")]
+    Damaged {
+        /// What was to be read or written.
+        what: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
     /// The disk is full.
     #[error("the disk is full: {what} was not taken")]
     Full {
@@ -273,7 +281,7 @@ pub enum StoreError {
         what: &'static str,
     },
     /// Anything else that SQLite or the system reports.
-    #[error("the database failed while writing {what}: {problem}")]
+    #[error("the database could not read or write {what}: {problem}")]
     Failed {
         /// What was to be written or read.
         what: &'static str,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, params};
 
-use super::failure::failed;
+use super::failure::{damaged, failed};
 use super::notice::Notice;
 use super::writer::Tx;
 use crate::StoreError;
@@ -96,8 +96,7 @@ pub(crate) fn seed(sql: &Connection, task: i64, attempt_seq: u64) -> Result<[u8;
     let mut select = sql.prepare_cached("SELECT blob FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
     let blob: Option<Vec<u8>> =
         select.query_row(params![task, attempt_seq.cast_signed()], |row| row.get(0)).map_err(failed(WHAT))?;
-    blob.and_then(|blob| blob.try_into().ok())
-        .ok_or_else(|| StoreError::Failed { what: WHAT, problem: format!("entry {attempt_seq} has no seed") })
+    blob.and_then(|blob| blob.try_into().ok()).ok_or_else(|| damaged(WHAT)(format!("entry {attempt_seq} has no seed")))
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, StoreError>> {
@@ -116,5 +115,5 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, StoreError>> {
 }
 
 fn parse(data: &str) -> Result<EventKind, StoreError> {
-    serde_json::from_str(data).map_err(|error| StoreError::Failed { what: WHAT, problem: error.to_string() })
+    serde_json::from_str(data).map_err(damaged(WHAT))
 }

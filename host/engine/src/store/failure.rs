@@ -10,8 +10,26 @@ use crate::StoreError;
 pub(super) fn failed(what: &'static str) -> impl Fn(Error) -> StoreError {
     move |error| match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::Full { what },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(what)(error),
+        _ if is_unreadable(&error) => damaged(what)(error),
         _ => StoreError::Failed { what, problem: error.to_string() },
     }
+}
+
+/// For a value that is there and can't be what was written.
+pub(super) fn damaged<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) -> StoreError {
+    move |error| StoreError::Damaged { what, problem: error.to_string() }
+}
+
+/// Whether a column holds what this program never writes there.
+fn is_unreadable(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::InvalidColumnType(..)
+            | Error::Utf8Error(..)
+    )
 }
 
 /// For an error while the database at `path` was opened.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::failure::failed;
+use super::failure::{damaged, failed};
 use super::writer::Tx;
 use crate::clock::Timestamp;
 use crate::plugin::Manifest;
@@ -112,7 +112,7 @@ fn row(row: &Row<'_>) -> rusqlite::Result<Result<PluginRow, StoreError>> {
     let manifest: String = row.get(3)?;
     let manifest = match Manifest::parse(&manifest) {
         Ok(manifest) => manifest,
-        Err(error) => return Ok(Err(StoreError::Failed { what: WHAT, problem: error.to_string() })),
+        Err(error) => return Ok(Err(damaged(WHAT)(error))),
     };
     Ok(Ok(PluginRow {
         digest: row.get(0)?,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::failure::failed;
+use super::failure::{damaged, failed};
 use super::writer::Tx;
 use crate::StoreError;
 use crate::task::{OpenQuestion, Reply};
@@ -77,5 +77,5 @@ fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
 }
 
 fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, StoreError> {
-    serde_json::from_str(text).map_err(|error| StoreError::Failed { what: WHAT, problem: error.to_string() })
+    serde_json::from_str(text).map_err(damaged(WHAT))
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::failure::failed;
+use super::failure::{damaged, failed};
 use super::notice::Notice;
 use super::writer::Tx;
 use super::{events, questions};
@@ -323,7 +323,7 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
     let on: Option<String> = row.get(1)?;
     let state: String = row.get(0)?;
     let waiting = on.as_deref().and_then(WaitingOn::parse).map(|on| Waiting { on, until });
-    let Ok(state) = state.parse::<TaskState>() else { return Ok(Err(broken("a task in no state"))) };
+    let Ok(state) = state.parse::<TaskState>() else { return Ok(Err(damaged(WHAT)("it is in no state"))) };
     let life = Life {
         state,
         waiting,

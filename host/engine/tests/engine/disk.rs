@@ -84,7 +84,7 @@ async fn a_file_that_is_no_database_is_told_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_whose_pages_are_overwritten_never_panics() {
+async fn a_database_whose_pages_are_overwritten_is_told_to_be_damaged_and_never_panics() {
     let dir = tempfile::tempdir().unwrap();
     let clock = clock();
     let host = cold_host_at(dir.path(), &clock).await;
@@ -97,17 +97,28 @@ async fn a_database_whose_pages_are_overwritten_never_panics() {
     let file = dir.path().join("longhaul.db");
     let good = std::fs::read(&file).unwrap();
     assert!(good.len() > 20 * 4096, "{}", good.len());
+    let damage = std::cell::Cell::new(0);
+    let told = |error: Error| match error {
+        Error::Store(error @ (StoreError::Corrupt { .. } | StoreError::Damaged { .. })) => {
+            assert!(error.to_string().contains("is damaged"), "{error}");
+            damage.set(damage.get() + 1);
+        }
+        Error::Store(error @ StoreError::Failed { .. }) => panic!("what to do is not told: {error}"),
+        other => assert!(!other.to_string().is_empty()),
+    };
     for page in 0..good.len() / 4096 {
         let mut bad = good.clone();
         bad[page * 4096..][..4096].fill(0xa5);
         let broken = tempfile::tempdir().unwrap();
         std::fs::write(broken.path().join("longhaul.db"), &bad).unwrap();
         let opened = Host::builder().data_dir(broken.path()).take_over(false).clock(clock.clone()).open().await;
-        let Ok(host) = opened else {
-            assert!(matches!(opened, Err(Error::Store(_))), "{:?}", opened.err());
-            continue;
+        let host = match opened {
+            Ok(host) => host,
+            Err(error) => {
+                told(error);
+                continue;
+            }
         };
-        let told = |error: Error| assert!(!error.to_string().is_empty());
         match host.tasks(Default::default()).await {
             Ok(tasks) => {
                 for task in tasks.iter().take(3) {
@@ -120,6 +131,7 @@ async fn a_database_whose_pages_are_overwritten_never_panics() {
         let _ = host.start(NewTask::new("test", "run")).await.map_err(told);
         let _ = host.plugins().await.map_err(told);
     }
+    assert!(damage.get() > 10, "only {} errors", damage.get());
 }
 
 /// A file system of so many MiB, if this process may make one.
