@@ -96,5 +96,8 @@ pub(crate) const WASM_STACK: usize = 512 << 10;
 /// How long a task may live, and does if the caller names no deadline.
 pub const LIFE: Duration = Duration::from_secs(90 * 24 * 3_600);
 
+/// Owners in a row that may die while they run a task, without it having got further, before it is run no more.
+pub(crate) const DEATHS: u32 = 3;
+
 /// Time that a guest has from when it could first see that it should stop.
 pub(crate) const CANCEL_GRACE: Duration = Duration::from_secs(10);

@@ -10,12 +10,18 @@ use super::{Handle, Host};
 use crate::clock::{Clock, RealClock};
 use crate::plugin::{Library, create_private_dir};
 use crate::runner::{Parts, Runner, Watchers};
-use crate::store::{Notice, Owners, Store, enrol};
+use crate::store::{Notice, Store, enrol};
 use crate::testing::CrashPlan;
 use crate::{Error, Limits, StoreError};
 
 /// How long an instance is kept while its task waits, if nobody needs its place.
 const WARM: Duration = Duration::from_secs(2);
+
+/// How often a process shows the others that it is not frozen.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// Each is a commit: more of them would be all that the disk does.
+const FASTEST: Duration = Duration::from_millis(10);
 
 /// Sets up a [`Host`].
 ///
@@ -30,6 +36,7 @@ pub struct HostBuilder {
     limits: Limits,
     warm: Duration,
     take_over: bool,
+    heartbeat: Duration,
     crash: Arc<CrashPlan>,
 }
 
@@ -41,6 +48,7 @@ impl Default for HostBuilder {
             limits: Limits::default(),
             warm: WARM,
             take_over: true,
+            heartbeat: HEARTBEAT,
             crash: Arc::default(),
         }
     }
@@ -85,6 +93,14 @@ impl HostBuilder {
         self
     }
 
+    /// How often this process shows the others on the same data that it is not frozen, 5 s by default, and a third of the
+    /// time after which it takes over from one that does not. All of them must say the same.
+    #[must_use]
+    pub fn heartbeat(mut self, every: Duration) -> Self {
+        self.heartbeat = every;
+        self
+    }
+
     /// Lets the process die at a planned place.
     #[doc(hidden)]
     #[must_use]
@@ -99,6 +115,11 @@ impl HostBuilder {
     ///
     /// [`Error::Store`] with what is wrong with the database, and nothing is touched then.
     pub async fn open(self) -> Result<Host, Error> {
+        if self.heartbeat < FASTEST {
+            let (value, allowed) =
+                (format!("{:?}", self.heartbeat), format!("at least {FASTEST:?} must lie between two"));
+            return Err(Error::OutOfRange { what: "heartbeat", value, allowed });
+        }
         let database = self.data_dir.join("longhaul.db");
         create_private_dir(&self.data_dir).map_err(|error| unwritable(&database, &error))?;
         let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
@@ -123,8 +144,8 @@ impl HostBuilder {
         let (path, plan) = (database.clone(), self.crash.clone());
         let store = crate::runner::blocking(move || Ok(Store::open(&path, notify, plan)?)).await?;
         let now = self.clock.now();
-        let me = store.write("this host", move |tx| enrol(tx, now).map_err(Error::from)).await?;
-        let owners = Owners::hold(&self.data_dir.join("owners"), me).map_err(|error| unwritable(&database, &error))?;
+        let (dir, heartbeat) = (self.data_dir.join("owners"), self.heartbeat);
+        let owners = store.write("this host", move |tx| enrol(tx, &dir, heartbeat, now)).await?;
         let runner = Runner::begin(Parts {
             store,
             owners,

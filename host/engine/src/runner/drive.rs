@@ -7,6 +7,7 @@ use super::Runner;
 use super::segment::{Purpose, Segment};
 use crate::clock::Timestamp;
 use crate::journal::Diverged;
+use crate::limits::DEATHS;
 use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
 use crate::store::{self, RunRow, Step};
 use crate::task::{
@@ -72,10 +73,17 @@ impl Runner {
         if row.deadline <= now {
             return self.end(&row, LifeEvent::DeadlinePassed, None).await;
         }
+        if row.deaths >= DEATHS {
+            let message = format!("{} hosts in a row died while they ran this task; it is run no more", row.deaths);
+            return self.end(&row, LifeEvent::Poisoned, Some(run_error(Broke::Host, message))).await;
+        }
         // A timer may have been put in line twice.
         let timed = matches!(row.waiting_on, Some(WaitingOn::Ticket | WaitingOn::Retry));
         if row.state == TaskState::Waiting && timed && row.due_at.is_some_and(|due| due > now) {
             return Ok(Next::Rest);
+        }
+        if row.suspect {
+            return self.say_that_it_runs(&row).await;
         }
         // One that was just taken has asked nothing; a request to stop that came since is delivered.
         if row.attempt > 0 {
@@ -193,6 +201,13 @@ impl Runner {
                 Ok(false)
             }
         }
+    }
+
+    /// Writes down that the task runs, before anything of it does: if this host dies of it too, the next one knows.
+    async fn say_that_it_runs(&self, row: &RunRow) -> Result<Next, Error> {
+        let step = Step { lease: row.lease, running: true, seed: Some(rand_seed()?), ..Step::default() };
+        self.take(row, step).await?;
+        Ok(Next::Again)
     }
 
     async fn end(&self, row: &RunRow, event: LifeEvent, outcome: Option<TaskError>) -> Result<Next, Error> {

@@ -1,16 +1,12 @@
 //! What was committed, here or by another process, and who must hear of it.
 
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::Weak;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
 use super::Runner;
 use crate::StoreError;
 use crate::store::{self, Notice};
-
-/// How often a host looks for tasks whose owner is gone.
-const LOOK_AROUND: Duration = Duration::from_secs(1);
 
 /// Passes on what was committed.
 pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedReceiver<Vec<Notice>>) {
@@ -43,25 +39,6 @@ pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedRecei
     }
 }
 
-/// Takes over what nobody runs, now and then.
-pub(super) async fn look_around(runner: Weak<Runner>, mut stopping: watch::Receiver<bool>) {
-    loop {
-        {
-            let Some(runner) = runner.upgrade() else { return };
-            if !runner.take_over {
-                return;
-            }
-            if let Err(error) = runner.take_over().await {
-                tracing::warn!("no look at other hosts' tasks: {error}");
-            }
-        }
-        tokio::select! {
-            _ = stopping.wait_for(|stopping| *stopping) => return,
-            () = tokio::time::sleep(LOOK_AROUND) => {}
-        }
-    }
-}
-
 impl Runner {
     /// Brings a task what has arrived for it, if it is this host's to run.
     fn deliver(&self, task: i64) {
@@ -88,27 +65,5 @@ impl Runner {
             self.store.read(|sql| Ok::<_, StoreError>((store::replies(sql, task)?, store::run_row(sql, task)?)))?;
         inbox.fill(replies, row.is_some_and(|row| row.cancel), self.clock.now());
         Ok(())
-    }
-
-    async fn take_over(self: &Arc<Self>) -> Result<(), crate::Error> {
-        let me = self.owners.me();
-        let orphans = self.store.read(|sql| store::others(sql, me))?;
-        for (task, owner) in orphans {
-            if owner.is_some_and(|owner| self.owners.lives(owner)) {
-                continue;
-            }
-            self.claim(task, owner).await?;
-        }
-        Ok(())
-    }
-
-    /// Takes a task from an owner that is gone, and puts it in line. Says whether it did.
-    pub async fn claim(&self, task: i64, from: Option<i64>) -> Result<bool, crate::Error> {
-        let me = self.owners.me();
-        let lease = self.store.write("a task of another host", move |tx| store::claim(tx, task, from, me)).await?;
-        if lease.is_some() {
-            self.enqueue(task, None);
-        }
-        Ok(lease.is_some())
     }
 }

@@ -2,6 +2,7 @@
 
 mod drive;
 mod mail;
+mod owners;
 mod replay;
 mod segment;
 mod timers;
@@ -97,7 +98,8 @@ impl Runner {
         tokio::spawn(serve(weak.clone(), queue, runner.stopping.subscribe()));
         tokio::spawn(mail::read(weak.clone(), parts.notices));
         tokio::spawn(timers::watch(weak.clone(), runner.stopping.subscribe()));
-        tokio::spawn(mail::look_around(weak, runner.stopping.subscribe()));
+        tokio::spawn(owners::beat(weak.clone(), runner.stopping.subscribe()));
+        tokio::spawn(owners::look_around(weak, runner.stopping.subscribe()));
         runner
     }
 

@@ -20,7 +20,9 @@ use rusqlite::Connection;
 
 pub(crate) use events::{of_segment, public, seed};
 pub(crate) use notice::{Notice, Notify};
-pub(crate) use owners::{Owners, claim, enrol, others, release};
+pub(crate) use owners::{
+    Owners, Predecessor, beat, beats, claim, claim_batch, enrol, forget, others_with_work, release,
+};
 pub(crate) use plugins::{
     PluginRow, by_digest as plugin_row, component, find as find_plugin, insert as insert_plugin, list as plugins,
     newest, remove as remove_plugin,

@@ -1,10 +1,13 @@
-//! Which host process owns which task, and whether it lives: it does while it holds the lock on its file, which the
-//! system drops when the process dies, however it dies.
+//! Which host process owns which task, and whether it lives.
+//!
+//! Two signs. A process holds the lock on its file, which the system drops when the process dies, however it dies. And
+//! it counts its row's `beats` up every now and then: one that is frozen keeps the lock, and its heart stands still.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -16,34 +19,61 @@ use crate::{Error, StoreError};
 
 const WHAT: &str = "an owner";
 
-/// The lock files, and this process's own.
+/// Beats that an owner may miss before its tasks are another's.
+const MISSED: u32 = 3;
+
+/// How often a host looks after the others, at most.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
+
+/// Tasks that change hands in one transaction: some ten milliseconds, so that what already runs here is written between.
+const BATCH: usize = 1_000;
+
+/// The lock files, this process's own, and what is known of the other processes.
 pub(crate) struct Owners {
     dir: PathBuf,
     me: i64,
+    heartbeat: Duration,
     /// Held for as long as this exists.
     _lock: File,
-    /// Owners that were found dead: they stay so.
-    dead: Mutex<HashSet<i64>>,
+    others: Mutex<Others>,
 }
 
-/// Gives this process its number. Numbers are never used twice.
-pub(crate) fn enrol(tx: &Tx<'_>, now: Timestamp) -> Result<i64, StoreError> {
+struct Others {
+    /// They were found dead, and stay so.
+    dead: HashSet<i64>,
+    pulses: HashMap<i64, Pulse>,
+    /// When this process looked last, by its own monotonic clock.
+    looked: Instant,
+}
+
+/// How another owner's heart beats, as far as this process has looked.
+struct Pulse {
+    beats: i64,
+    /// How long it has stood still.
+    still: Duration,
+}
+
+/// Gives this process its number, and its lock before anybody sees the number. Numbers are never used twice.
+pub(crate) fn enrol(tx: &Tx<'_>, dir: &Path, heartbeat: Duration, now: Timestamp) -> Result<Owners, Error> {
     tx.sql
         .execute(
             "INSERT INTO owner (pid, started_at) VALUES (?1, ?2)",
             params![std::process::id(), now.as_millis().cast_signed()],
         )
         .map_err(failed(WHAT))?;
-    Ok(tx.sql.last_insert_rowid())
+    let me = tx.sql.last_insert_rowid();
+    Owners::hold(dir, me, heartbeat)
+        .map_err(|error| StoreError::ReadOnly { path: dir.join(me.to_string()), problem: error.to_string() }.into())
 }
 
 impl Owners {
     /// Takes the lock of the owner `me`.
-    pub fn hold(dir: &Path, me: i64) -> std::io::Result<Self> {
+    fn hold(dir: &Path, me: i64, heartbeat: Duration) -> std::io::Result<Self> {
         std::fs::create_dir_all(dir)?;
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(dir.join(me.to_string()))?;
         lock.lock()?;
-        Ok(Self { dir: dir.to_owned(), me, _lock: lock, dead: Mutex::default() })
+        let others = Others { dead: HashSet::new(), pulses: HashMap::new(), looked: Instant::now() };
+        Ok(Self { dir: dir.to_owned(), me, heartbeat, _lock: lock, others: Mutex::new(others) })
     }
 
     /// This process's number.
@@ -51,26 +81,63 @@ impl Owners {
         self.me
     }
 
-    /// Whether the process with that number is there.
-    pub fn lives(&self, owner: i64) -> bool {
-        if owner == self.me {
-            return true;
+    /// How often this process shows that it is not frozen.
+    pub fn heartbeat(&self) -> Duration {
+        self.heartbeat
+    }
+
+    /// How long to wait between two looks.
+    pub fn look_around(&self) -> Duration {
+        LOOK_AROUND.min(self.heartbeat)
+    }
+
+    /// Takes in the others' beats, as they were just read.
+    pub fn feel(&self, beats: &[(i64, i64)]) {
+        let most = 2 * self.look_around();
+        let mut others = self.others();
+        // Time in which this process did not look, frozen itself perhaps, tells nothing of the others.
+        let passed = std::mem::replace(&mut others.looked, Instant::now()).elapsed().min(most);
+        let mut pulses = HashMap::with_capacity(beats.len());
+        for &(owner, beats) in beats.iter().filter(|(owner, _)| *owner != self.me) {
+            let still = match others.pulses.get(&owner) {
+                Some(pulse) if pulse.beats == beats => pulse.still + passed,
+                _ => Duration::ZERO,
+            };
+            pulses.insert(owner, Pulse { beats, still });
         }
-        let mut dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
-        if dead.contains(&owner) {
+        others.pulses = pulses;
+    }
+
+    /// Whether the process with that number is there and not frozen.
+    pub fn lives(&self, owner: i64) -> bool {
+        let stale = |others: &Others| others.pulses.get(&owner).is_some_and(|p| p.still >= MISSED * self.heartbeat);
+        owner == self.me || !(self.is_dead(owner) || stale(&self.others()))
+    }
+
+    /// Whether the process with that number is gone for ever.
+    pub fn is_dead(&self, owner: i64) -> bool {
+        if owner == self.me {
             return false;
         }
+        let mut others = self.others();
+        if others.dead.contains(&owner) {
+            return true;
+        }
         let path = self.dir.join(owner.to_string());
-        let lives = match File::open(&path) {
+        let held = match File::open(&path) {
             Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
             Err(_) => false,
         };
-        if !lives {
-            dead.insert(owner);
+        if !held {
+            others.dead.insert(owner);
             // Whoever is dead does not come back under the same number. If it can't be removed, nothing is lost.
             let _ = std::fs::remove_file(path);
         }
-        lives
+        !held
+    }
+
+    fn others(&self) -> std::sync::MutexGuard<'_, Others> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,34 +147,145 @@ impl Drop for Owners {
     }
 }
 
-/// The tasks with work left whose owner is not this process: `(n, owner)`. One that ended with a ticket has some.
-pub(crate) fn others(sql: &Connection, me: i64) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
-    let mut select = sql
-        .prepare_cached("SELECT n, owner FROM task WHERE (ended_at IS NULL OR ticket IS NOT NULL) AND owner IS NOT ?1")
+/// One beat of this process.
+pub(crate) fn beat(tx: &Tx<'_>, me: i64) -> Result<(), StoreError> {
+    tx.sql
+        .prepare_cached("UPDATE owner SET beats = beats + 1 WHERE id = ?1")
+        .and_then(|mut update| update.execute(params![me]))
         .map_err(failed(WHAT))?;
-    let rows = select.query_map(params![me], |row| Ok((row.get(0)?, row.get(1)?))).map_err(failed(WHAT))?;
+    Ok(())
+}
+
+/// The processes that have opened this database and not left it in order: `(id, beats)`.
+pub(crate) fn beats(sql: &Connection) -> Result<Vec<(i64, i64)>, StoreError> {
+    let mut select = sql.prepare_cached("SELECT id, beats FROM owner").map_err(failed(WHAT))?;
+    let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(failed(WHAT))?;
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
 }
 
-/// Takes a task over from `from`. `None`: it was not `from`'s any more, or has ended.
-pub(crate) fn claim(tx: &Tx<'_>, task: i64, from: Option<i64>, me: i64) -> Result<Option<Lease>, Error> {
+/// Who owns tasks with work left, other than this process; `None`: some are nobody's. A task that ended with a ticket has
+/// work left. Jumps from owner to owner in the indexes, however many tasks they have.
+pub(crate) fn others_with_work(sql: &Connection, me: i64) -> Result<Vec<Option<i64>>, StoreError> {
+    let mut select = sql
+        .prepare_cached(
+            "WITH RECURSIVE
+               live(who) AS (
+                 SELECT min(owner) FROM task WHERE ended_at IS NULL
+                 UNION ALL SELECT (SELECT min(owner) FROM task WHERE ended_at IS NULL AND owner > who)
+                 FROM live WHERE who IS NOT NULL),
+               owing(who) AS (
+                 SELECT min(owner) FROM task WHERE ticket IS NOT NULL
+                 UNION ALL SELECT (SELECT min(owner) FROM task WHERE ticket IS NOT NULL AND owner > who)
+                 FROM owing WHERE who IS NOT NULL)
+             SELECT who FROM live WHERE who IS NOT NULL AND who <> ?1
+             UNION SELECT who FROM owing WHERE who IS NOT NULL AND who <> ?1
+             UNION SELECT NULL WHERE EXISTS (SELECT 1 FROM task WHERE ended_at IS NULL AND owner IS NULL)
+                                  OR EXISTS (SELECT 1 FROM task WHERE ticket IS NOT NULL AND owner IS NULL)",
+        )
+        .map_err(failed(WHAT))?;
+    let rows = select.query_map(params![me], |row| row.get(0)).map_err(failed(WHAT))?;
+    rows.collect::<Result<_, _>>().map_err(failed(WHAT))
+}
+
+/// Whom tasks are taken from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Predecessor {
+    /// `None`: an owner that gave them up.
+    pub owner: Option<i64>,
+    /// It died, and may have by what one of its tasks did.
+    pub dead: bool,
+}
+
+/// A task's change of hands. What its owner died of may be the task: what was running then is counted, and of what was
+/// to run it is not known.
+const CHANGE: &str = "UPDATE task SET owner = ?2, epoch = epoch + 1,
+        deaths = deaths + (?3 AND state = 'running'),
+        suspect = ?3 AND (state = 'queued' OR (state = 'waiting' AND coalesce(due_at <= ?4, FALSE)))";
+
+/// Takes a task over. `None`: it was not `from`'s any more, or has ended.
+pub(crate) fn claim(
+    tx: &Tx<'_>,
+    task: i64,
+    from: Predecessor,
+    me: i64,
+    now: Timestamp,
+) -> Result<Option<Lease>, Error> {
     let epoch: Option<i64> = tx
         .sql
-        .prepare_cached(
-            "UPDATE task SET owner = ?3, epoch = epoch + 1,
-                    deaths = deaths + (owner IS NOT NULL AND state = 'running')
-             WHERE n = ?1 AND owner IS ?2 AND (ended_at IS NULL OR ticket IS NOT NULL) RETURNING epoch",
-        )
-        .and_then(|mut update| update.query_row(params![task, from, me], |row| row.get(0)).optional())
+        .prepare_cached(&format!(
+            "{CHANGE} WHERE n = ?5 AND owner IS ?1 AND (ended_at IS NULL OR ticket IS NOT NULL) RETURNING epoch"
+        ))
+        .and_then(|mut update| {
+            update.query_row(params![from.owner, me, from.dead, millis(now), task], |row| row.get(0)).optional()
+        })
         .map_err(failed(WHAT))?;
     Ok(epoch.map(|epoch| Lease { owner: me, epoch }))
 }
 
+/// What was taken over at once.
+#[derive(Debug, Default)]
+pub(crate) struct Claimed {
+    /// How many tasks.
+    pub tasks: usize,
+    /// Those of them that have something to do now.
+    pub ready: Vec<i64>,
+}
+
+/// Takes tasks over, some at once: first those that have something to do, then those that wait, the next due first, and
+/// when there are no more, those that ended with a ticket. None: there is nothing left to take.
+pub(crate) fn claim_batch(tx: &Tx<'_>, from: Predecessor, me: i64, now: Timestamp) -> Result<Claimed, Error> {
+    // What waits has a `due_at`, and what does not, none: it sorts first.
+    let live = "SELECT n FROM task WHERE owner IS ?1 AND ended_at IS NULL ORDER BY due_at LIMIT ?5";
+    let owing = "SELECT n FROM task WHERE owner IS ?1 AND ticket IS NOT NULL LIMIT ?5";
+    let mut claimed = Claimed::default();
+    for which in [live, owing] {
+        let mut update = tx
+            .sql
+            .prepare_cached(&format!(
+                "{CHANGE} WHERE n IN ({which}) RETURNING n, state <> 'waiting' OR coalesce(due_at <= ?4, FALSE)"
+            ))
+            .map_err(failed(WHAT))?;
+        let rows = update
+            .query_map(params![from.owner, me, from.dead, millis(now), BATCH as i64], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .map_err(failed(WHAT))?;
+        for row in rows {
+            let (task, ready): (i64, bool) = row.map_err(failed(WHAT))?;
+            claimed.tasks += 1;
+            claimed.ready.extend(ready.then_some(task));
+        }
+        if claimed.tasks > 0 {
+            break;
+        }
+    }
+    Ok(claimed)
+}
+
+/// Forgets a process that is gone, and has no tasks left.
+pub(crate) fn forget(tx: &Tx<'_>, owner: i64) -> Result<(), StoreError> {
+    tx.sql
+        .execute(
+            "DELETE FROM owner WHERE id = ?1
+             AND NOT EXISTS (SELECT 1 FROM task WHERE owner = ?1 AND ended_at IS NULL)
+             AND NOT EXISTS (SELECT 1 FROM task WHERE owner = ?1 AND ticket IS NOT NULL)",
+            params![owner],
+        )
+        .map_err(failed(WHAT))?;
+    Ok(())
+}
+
 /// Gives up everything that this process owns, so that the next one need not find out that it is gone.
 pub(crate) fn release(tx: &Tx<'_>, me: i64) -> Result<(), StoreError> {
-    tx.sql
-        .execute("UPDATE task SET owner = NULL WHERE owner = ?1 AND ended_at IS NULL", params![me])
-        .map_err(failed(WHAT))?;
+    for tasks in ["ended_at IS NULL", "ticket IS NOT NULL"] {
+        tx.sql
+            .execute(&format!("UPDATE task SET owner = NULL WHERE owner = ?1 AND {tasks}"), params![me])
+            .map_err(failed(WHAT))?;
+    }
     tx.sql.execute("DELETE FROM owner WHERE id = ?1", params![me]).map_err(failed(WHAT))?;
     Ok(())
+}
+
+fn millis(at: Timestamp) -> i64 {
+    at.as_millis().cast_signed()
 }

@@ -114,6 +114,7 @@ impl Step {
             }
         }
         let begun = effects.len();
+        let happened = self.event.is_some() || self.wait.is_some();
         let wait = self.wait.filter(|_| !columns.life.cancel_requested);
         let wait = wait.map(|Waiting { on, until }| LifeEvent::Wait { on, until });
         for event in self.event.into_iter().chain(wait) {
@@ -125,6 +126,9 @@ impl Step {
         if life == columns.life && effects.is_empty() && self.entries.is_empty() && self.fuel == 0 && self.run_ms == 0 {
             return Ok(Ok(Taken { found, cancel_ticket: false }));
         }
+        // An act that readers see, a wait, an end: what happens after it is not what its last owners died of.
+        let acted = self.entries.iter().any(|entry| matches!(entry.body, Body::Event(..)));
+        let further = self.lease.is_some() && (acted || happened);
         columns.life = life;
         columns.fuel += self.fuel;
         // A try begins before what its guest did, and ends after it.
@@ -142,7 +146,7 @@ impl Step {
         let public = entries.iter().rposition(|entry| matches!(entry.body, Body::Event(..)));
         columns.public_seq = public.map_or(columns.public_seq, |place| columns.last_seq + place as u64 + 1);
         columns.last_seq = events::append(tx, task, columns.last_seq, &entries)?;
-        columns.store(tx, task, now, self.run_ms)?;
+        columns.store(tx, task, now, self.run_ms, further)?;
         let cancel_ticket = effects.contains(&Effect::CancelTicket);
         Ok(Ok(Taken { found, cancel_ticket }))
     }
@@ -247,7 +251,7 @@ impl Columns {
         Ok(())
     }
 
-    fn store(&self, tx: &Tx<'_>, task: i64, now: Timestamp, run_ms: u64) -> Result<(), StoreError> {
+    fn store(&self, tx: &Tx<'_>, task: i64, now: Timestamp, run_ms: u64, further: bool) -> Result<(), StoreError> {
         let life = &self.life;
         let waiting = life.waiting.as_ref();
         let until = waiting.and_then(|waiting| waiting.until);
@@ -261,7 +265,7 @@ impl Columns {
                      failures = ?7, begun = ?8, attempt_seq = ?9, segment = ?10, segment_seq = ?11, ticket = ?12,
                      ticket_same = ?13, cancel = ?14, updated_at = ?15, ended_at = ?16, last_seq = ?17,
                      progress = ?18, fuel = ?19, run_ms = run_ms + ?20, ended_seq = ?21,
-                     public_seq = ?22
+                     public_seq = ?22, deaths = iif(?23, 0, deaths), suspect = suspect AND ?2 <> 'running'
                  WHERE n = ?1",
             )
             .map_err(failed(WHAT))?;
@@ -289,6 +293,7 @@ impl Columns {
                 run_ms.cast_signed(),
                 self.ended_seq.map(u64::cast_signed),
                 self.public_seq.cast_signed(),
+                further,
             ])
             .map_err(failed(WHAT))?;
         Ok(())

@@ -78,6 +78,10 @@ pub(crate) struct RunRow {
     pub begun: bool,
     pub failures: u32,
     pub lease: Option<Lease>,
+    /// Owners in a row that died while they ran it.
+    pub deaths: u32,
+    /// The last owner died, and whether it ran this task is not known.
+    pub suspect: bool,
 }
 
 impl NewRow {
@@ -168,6 +172,8 @@ impl NewRow {
             begun: false,
             failures: 0,
             lease: Some(Lease { owner: self.owner, epoch: 1 }),
+            deaths: 0,
+            suspect: false,
         }
     }
 }
@@ -177,7 +183,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
     sql.prepare_cached(
         "SELECT n, id, digest, tool, input, context, settings, session, limits, created_at, deadline, state, cancel,
                 attempt, attempt_seq, segment, segment_seq, ticket, ticket_same, due_at, fuel, run_ms, begun, failures,
-                owner, epoch, waiting_on
+                owner, epoch, waiting_on, deaths, suspect
          FROM task WHERE n = ?1",
     )
     .and_then(|mut select| {
@@ -213,6 +219,8 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                     begun: row.get(22)?,
                     failures: row.get(23)?,
                     lease: owner.map(|owner| Lease { owner, epoch }),
+                    deaths: row.get(27)?,
+                    suspect: row.get(28)?,
                 })
             })
             .optional()

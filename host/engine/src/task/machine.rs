@@ -81,6 +81,8 @@ pub enum LifeEvent {
     StoppedByCancel,
     /// The task's time is over.
     DeadlinePassed,
+    /// Its owners died while they ran it, one after the other: it is run no more.
+    Poisoned,
     /// The tool's `cancel-task` returned, whatever it said.
     TicketCancelled,
 }
@@ -241,6 +243,7 @@ impl LifeEvent {
             Self::CancelRequested => "cancel-requested",
             Self::StoppedByCancel => "stopped-by-cancel",
             Self::DeadlinePassed => "deadline-passed",
+            Self::Poisoned => "poisoned",
             Self::TicketCancelled => "ticket-cancelled",
         }
     }
@@ -293,6 +296,8 @@ impl Life {
             (TaskState::Running, LifeEvent::Broke(broke)) => life.broke(broke, given),
             (TaskState::Running, LifeEvent::StoppedByCancel) if self.cancel_requested => life.end(Ending::Cancelled),
             (_, LifeEvent::DeadlinePassed) => life.stopped(Broke::Deadline),
+            // Not as a host fault in its guest, which is tried again.
+            (_, LifeEvent::Poisoned) => life.stopped(Broke::Host),
             (state, event) => return Err(Misfit::State { state, event: event.name() }),
         };
         Ok((life, effects))

@@ -1,9 +1,13 @@
 //! Two hosts on one database: a task is run by one of them, and what comes through the other reaches it.
 
+use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{Guest, ask, begin, clock, cold_host_at, database, event, host_at, names, say, yes};
-use longhaul::{Host, NewTask, SimulatedClock, TaskState};
+use crate::common::{
+    Guest, ask, begin, clock, cold_host_at, database, event, eventually, host_at, names, said, say, spin, yes,
+};
+use longhaul::{ErrorClass, Host, NewTask, SimulatedClock, TaskState};
 
 async fn second(dir: &std::path::Path, clock: &SimulatedClock, take_over: bool) -> Host {
     Host::builder().data_dir(dir).clock(clock.clone()).take_over(take_over).open().await.unwrap()
@@ -141,4 +145,172 @@ async fn promise_2_an_owner_that_lost_its_task_writes_nothing_more() {
     let b = host_at(dir.path(), &clock).await;
     assert_eq!(b.wait(&task).await.unwrap().state, TaskState::Completed);
     assert_eq!(crate::common::said(&b, &task).await, [1.0, 2.0]);
+}
+
+/// An owner that holds its lock, and whose heart beats when the test lets it.
+struct Frozen {
+    id: i64,
+    _lock: File,
+}
+
+impl Frozen {
+    /// Makes all tasks its own.
+    fn owning_all(dir: &Path, id: i64) -> Self {
+        let lock = File::create(dir.join("owners").join(id.to_string())).unwrap();
+        lock.lock().unwrap();
+        let sql = database(dir);
+        sql.execute("INSERT INTO owner (id, pid, started_at) VALUES (?1, 1, 0)", [id]).unwrap();
+        sql.execute("UPDATE task SET owner = ?1, epoch = epoch + 1", [id]).unwrap();
+        Self { id, _lock: lock }
+    }
+
+    fn beat(&self, dir: &Path) {
+        database(dir).execute("UPDATE owner SET beats = beats + 1 WHERE id = ?1", [self.id]).unwrap();
+    }
+}
+
+/// Beats fast, and so finds out soon who does not.
+async fn impatient(dir: &Path, clock: &SimulatedClock, take_over: bool) -> Host {
+    let builder = Host::builder().data_dir(dir).clock(clock.clone()).warm(Duration::ZERO);
+    builder.heartbeat(Duration::from_millis(50)).take_over(take_over).open().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_2_an_owner_whose_heart_stands_still_is_stalled_until_it_beats_again() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let a = impatient(dir.path(), &clock, false).await;
+    let task = begin(&a, &Guest::new(&ask(None)).with_question()).await;
+    event(&a, &task, "question", 0).await;
+    a.answer(&task, 1, yes()).await.unwrap();
+    a.wait(&task).await.unwrap();
+    let waits = begin(&a, &Guest::new(&ask(None)).with_question()).await;
+    event(&a, &waits, "question", 0).await;
+    let frozen = Frozen::owning_all(dir.path(), 77);
+    a.answer(&waits, 1, yes()).await.unwrap();
+    assert!(!a.task(&waits).await.unwrap().stalled, "nobody has looked for long enough");
+    assert!(!a.adopt(&waits).await.unwrap());
+    eventually(async || a.task(&waits).await.unwrap().stalled.then_some(())).await;
+    frozen.beat(dir.path());
+    eventually(async || (!a.task(&waits).await.unwrap().stalled).then_some(())).await;
+    eventually(async || a.task(&waits).await.unwrap().stalled.then_some(())).await;
+    assert!(a.adopt(&waits).await.unwrap());
+    assert_eq!(a.wait(&waits).await.unwrap().state, TaskState::Completed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_2_the_tasks_of_a_frozen_owner_are_taken_over_and_it_is_not_forgotten() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let a = impatient(dir.path(), &clock, false).await;
+    let task = begin(&a, &Guest::new(&ask(None)).with_question()).await;
+    event(&a, &task, "question", 0).await;
+    a.shutdown().await;
+    let frozen = Frozen::owning_all(dir.path(), 77);
+    let b = impatient(dir.path(), &clock, true).await;
+    let of = |sql: &str| -> i64 { database(dir.path()).query_row(sql, [], |row| row.get(0)).unwrap() };
+    eventually(async || (of("SELECT owner FROM task") != frozen.id).then_some(())).await;
+    b.answer(&task, 1, yes()).await.unwrap();
+    assert_eq!(b.wait(&task).await.unwrap().state, TaskState::Completed);
+    assert_eq!(of("SELECT deaths FROM task"), 0, "it did not die");
+    assert_eq!(of("SELECT count(*) FROM owner WHERE id = 77"), 1, "it may come back");
+    drop(frozen);
+    eventually(async || (of("SELECT count(*) FROM owner") == 1).then_some(())).await;
+}
+
+/// Makes it look as if the owner of all tasks had died.
+fn dies(dir: &Path) {
+    database(dir).execute("UPDATE task SET owner = 999 WHERE ended_at IS NULL", []).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_three_owners_died_of_is_run_no_more_and_those_beside_it_are() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let a = host_at(dir.path(), &clock).await;
+    let computes = format!("{} {} {}", say("(i32.const 1)"), crate::common::FOR_EVER, say("(i32.const 2)"));
+    let poison = begin(&a, &Guest::new(&computes)).await;
+    event(&a, &poison, "progress", 0).await;
+    let beside = begin(&a, &Guest::new(&format!("{} {}", ask(None), spin(1_000))).with_question()).await;
+    event(&a, &beside, "question", 0).await;
+    std::mem::forget(a);
+    for deaths in 1..=3 {
+        dies(dir.path());
+        let next = host_at(dir.path(), &clock).await;
+        eventually(async || {
+            let sql = "SELECT min(owner) FROM task WHERE ended_at IS NULL AND owner <> 999";
+            let owner: Option<i64> = database(dir.path()).query_row(sql, [], |row| row.get(0)).unwrap();
+            owner.map(drop)
+        })
+        .await;
+        if deaths < 3 {
+            assert!(!next.task(&poison).await.unwrap().state.is_terminal(), "{deaths}");
+            std::mem::forget(next);
+            continue;
+        }
+        let (class, code, message) = crate::common::failure(&next, &poison).await;
+        assert_eq!((class, code.as_str()), (ErrorClass::Run, "host"));
+        assert_eq!(message, "3 hosts in a row died while they ran this task; it is run no more");
+        assert!(!names(&next, &poison).await.contains(&"retry".into()));
+        assert_eq!(said(&next, &poison).await, [1.0]);
+        next.answer(&beside, 1, yes()).await.unwrap();
+        assert_eq!(next.wait(&beside).await.unwrap().state, TaskState::Completed);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deaths_of_owners_between_which_a_task_got_further_are_not_counted_together() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let deaths = || -> i64 { database(dir.path()).query_row("SELECT deaths FROM task", [], |row| row.get(0)).unwrap() };
+    let a = host_at(dir.path(), &clock).await;
+    let polls = "(loop $l (br_if $l (i32.eqz (call $is_cancelled))))";
+    let task = begin(&a, &Guest::new(&format!("{} {polls} {}", say("(i32.const 1)"), say("(i32.const 2)")))).await;
+    event(&a, &task, "progress", 0).await;
+    std::mem::forget(a);
+    for death in 1..=2 {
+        dies(dir.path());
+        std::mem::forget(host_at(dir.path(), &clock).await);
+        eventually(async || (deaths() == death).then_some(())).await;
+    }
+    dies(dir.path());
+    // It stops in order, which is no death, whatever came before.
+    database(dir.path()).execute("UPDATE task SET deaths = 1", []).unwrap();
+    let orderly = host_at(dir.path(), &clock).await;
+    eventually(async || (deaths() == 2).then_some(())).await;
+    orderly.shutdown().await;
+    let next = host_at(dir.path(), &clock).await;
+    next.cancel(&task).await.unwrap();
+    assert_eq!(next.wait(&task).await.unwrap().state, TaskState::Completed);
+    assert_eq!(deaths(), 0);
+}
+
+/// A queued task of a dead owner is counted only from when it is known to run.
+#[tokio::test(flavor = "multi_thread")]
+async fn standing_in_line_while_owners_die_is_not_counted() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let a = host_at(dir.path(), &clock).await;
+    let task = begin(&a, &Guest::new(&ask(None)).with_question()).await;
+    event(&a, &task, "question", 0).await;
+    a.answer(&task, 1, yes()).await.unwrap();
+    a.wait(&task).await.unwrap();
+    let waits = begin(&a, &Guest::new(&ask(None)).with_question()).await;
+    event(&a, &waits, "question", 0).await;
+    std::mem::forget(a);
+    for _ in 0..5 {
+        dies(dir.path());
+        let next = host_at(dir.path(), &clock).await;
+        let owner = || -> i64 {
+            let sql = "SELECT owner FROM task WHERE ended_at IS NULL";
+            database(dir.path()).query_row(sql, [], |row| row.get(0)).unwrap()
+        };
+        eventually(async || (owner() != 999).then_some(())).await;
+        std::mem::forget(next);
+    }
+    let last = host_at(dir.path(), &clock).await;
+    last.answer(&waits, 1, yes()).await.unwrap();
+    assert_eq!(last.wait(&waits).await.unwrap().state, TaskState::Completed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_heartbeat_without_pause_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = Host::builder().data_dir(dir.path()).heartbeat(Duration::ZERO).open().await.err().unwrap();
+    assert_eq!(error.to_string(), "heartbeat is 0ns; at least 10ms must lie between two");
 }

@@ -259,6 +259,7 @@ async fn promise_12_a_task_whose_stored_component_is_damaged_says_so() {
         std::fs::remove_dir_all(dir.path().join("compiled")).unwrap();
         let clock = clock();
         let host = cold_host_at(dir.path(), &clock).await;
+        host.answer(&task, 1, yes()).await.unwrap();
         let step = std::time::Duration::from_secs(1);
         let (class, code, message) = crate::common::advancing(&clock, step, failure(&host, &task)).await;
         assert_eq!((class, code.as_str()), (ErrorClass::Run, "host"), "{message}");
