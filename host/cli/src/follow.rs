@@ -435,6 +435,7 @@ mod tests {
         let waiting = Waiting { on, until: until.map(at) };
         let open = deadlines.iter().map(|deadline| OpenQuestion {
             question: 1,
+            task: None,
             prompt: String::new(),
             detail: None,
             answer: Value::Null,

@@ -55,6 +55,16 @@ pub enum Error {
         /// The setting.
         name: String,
     },
+    /// Something was granted that neither the plugin declares, nor one that it may start.
+    #[error("`{plugin}` declares no need of {kind} `{name}`, nor does a tool that it may start; it was not granted")]
+    UndeclaredGrant {
+        /// The plugin.
+        plugin: String,
+        /// `tool`.
+        kind: &'static str,
+        /// What of that kind.
+        name: String,
+    },
     /// A value given with the start or the configuration is out of its range.
     #[error("{what} is {value}; {allowed}")]
     OutOfRange {
@@ -122,6 +132,14 @@ pub enum Error {
         task: TaskId,
         /// Its state.
         state: TaskState,
+    },
+    /// A child goes when its root goes.
+    #[error("task {task} is a child of task {root} and goes with it; remove that one")]
+    ChildOf {
+        /// The child.
+        task: TaskId,
+        /// The root.
+        root: TaskId,
     },
     /// Another living host runs the task.
     #[error("task {0} is run by another process")]

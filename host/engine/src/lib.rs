@@ -46,6 +46,6 @@ pub use journal::{Event, EventKind, LogStream};
 pub use limits::{COMPONENT_BYTES, INPUT_BYTES, LIFE, Limits, OUTPUT_BYTES};
 pub use plugin::{Hints, Manifest, Need, NeedKind, Pace, Plugin, Tool};
 pub use task::{
-    AnswerSchema, Broke, Choice, ErrorClass, Field, FieldKind, Form, FormField, Level, OpenQuestion, Output, Part,
-    PartData, Progress, Reply, RetryPolicy, Task, TaskError, TaskId, TaskState, TextFormat, Waiting, WaitingOn,
+    AnswerSchema, Broke, Child, Choice, ErrorClass, Field, FieldKind, Form, FormField, Level, OpenQuestion, Output,
+    Part, PartData, Progress, Reply, RetryPolicy, Task, TaskError, TaskId, TaskState, TextFormat, Waiting, WaitingOn,
 };

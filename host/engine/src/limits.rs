@@ -72,6 +72,15 @@ pub(crate) const QUESTIONS: u32 = 100;
 /// Questions that may be open at once.
 pub(crate) const OPEN_QUESTIONS: usize = 16;
 
+/// Children that a task may start in its life.
+pub(crate) const CHILDREN: u32 = 100;
+
+/// Tasks below a root, however deep: so a tree may use at most so many times what its root may, and no more.
+pub(crate) const TREE_TASKS: u32 = 100;
+
+/// How deep a child may stand below its root.
+pub(crate) const CHILD_DEPTH: u32 = 8;
+
 /// Bytes of what a guest did that may wait to be committed before the guest has to wait too.
 pub(crate) const UNCOMMITTED_BYTES: usize = 4 << 20;
 

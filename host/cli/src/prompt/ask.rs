@@ -127,7 +127,15 @@ pub(super) mod tests {
     use super::*;
 
     pub fn question(answer: Value) -> OpenQuestion {
-        OpenQuestion { question: 1, prompt: "Well?".into(), detail: None, answer, deadline: None, options: None }
+        OpenQuestion {
+            question: 1,
+            task: None,
+            prompt: "Well?".into(),
+            detail: None,
+            answer,
+            deadline: None,
+            options: None,
+        }
     }
 
     #[test]

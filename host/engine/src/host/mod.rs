@@ -197,26 +197,24 @@ impl Host {
             .await
     }
 
-    /// Removes an ended task and its journal.
+    /// Removes an ended task, its journal, and its children with theirs.
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnded`], [`Error::UnknownTask`].
+    /// [`Error::NotEnded`], [`Error::ChildOf`], [`Error::UnknownTask`].
     pub async fn remove(&self, id: &TaskId) -> Result<(), Error> {
         let (id, namespace) = (id.clone(), self.namespace.clone());
         self.runner()
             .store
             .write("the removal", move |tx| {
-                let (n, state) = store::number(tx.sql, &namespace, &id)?;
-                if !state.is_terminal() {
-                    return Err(Error::NotEnded { task: id, state });
-                }
-                Ok(store::remove_task(tx, n)?)
+                let (n, _) = store::number(tx.sql, &namespace, &id)?;
+                store::remove_task(tx, n)
             })
             .await
     }
 
-    /// Runs a task here that no living host runs. `false`: another one does, or it has ended.
+    /// Runs a task here that no living host runs, and everything below it. `false`: there is nothing to run here, since
+    /// others do or all of it has ended.
     ///
     /// # Errors
     ///
@@ -224,16 +222,24 @@ impl Host {
     pub async fn adopt(&self, id: &TaskId) -> Result<bool, Error> {
         let (n, state) = self.number(id).await?;
         let runner = self.runner();
-        let row = runner.store.read(|sql| store::run_row(sql, n)).map_err(Error::from)?;
-        let (false, Some(row)) = (state.is_terminal(), row) else { return Ok(false) };
-        match row.lease.map(|lease| lease.owner) {
-            Some(owner) if owner == runner.owners.me() => {
-                runner.enqueue(n, None);
-                Ok(true)
-            }
-            Some(owner) if runner.owners.lives(owner) => Ok(false),
-            owner => runner.claim(n, owner).await,
+        let (row, mut tree) = runner
+            .store
+            .read(|sql| Ok::<_, crate::StoreError>((store::run_row(sql, n)?, store::unfinished_below(sql, n)?)))?;
+        if let Some(row) = row.filter(|_| !state.is_terminal()) {
+            tree.push((n, row.lease.map(|lease| lease.owner)));
         }
+        let mut adopted = false;
+        for (n, owner) in tree {
+            adopted |= match owner {
+                Some(owner) if owner == runner.owners.me() => {
+                    runner.enqueue(n, None);
+                    true
+                }
+                Some(owner) if runner.owners.lives(owner) => false,
+                owner => runner.claim(n, owner).await?,
+            };
+        }
+        Ok(adopted)
     }
 
     /// See [`testing::replay`](crate::testing::replay).

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::Limits;
+use crate::plugin::Grants;
 use crate::task::TaskId;
 
 /// A task to start.
@@ -29,6 +30,7 @@ pub struct NewTask {
     pub(super) deadline: Option<Duration>,
     pub(super) key: Option<String>,
     pub(super) settings: BTreeMap<String, String>,
+    pub(super) grants: Grants,
     pub(super) limits: Option<Limits>,
 }
 
@@ -53,6 +55,7 @@ impl NewTask {
             deadline: None,
             key: None,
             settings: BTreeMap::new(),
+            grants: Grants::default(),
             limits: None,
         }
     }
@@ -96,6 +99,13 @@ impl NewTask {
     #[must_use]
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.insert(name.into(), value.into());
+        self
+    }
+
+    /// Lets the task, and its children, start `tool` (`plugin/tool`) as a child, if its plugin declares that it does.
+    #[must_use]
+    pub fn grant_tool(mut self, tool: impl Into<String>) -> Self {
+        self.grants.tools.insert(tool.into());
         self
     }
 

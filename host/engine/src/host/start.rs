@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Host, NewTask, Started};
 use crate::json::DEPTH;
-use crate::limits::{INPUT_BYTES, LIFE};
+use crate::limits::LIFE;
 use crate::plugin::{Need, NeedKind, Ready};
 use crate::store::{self, Inserted, NewRow};
 use crate::task::TaskId;
@@ -31,7 +31,7 @@ impl Host {
     /// # Errors
     ///
     /// Whatever would keep the task from being done refuses it here: [`Error::UnknownPlugin`], [`Error::UnknownTool`],
-    /// [`Error::Input`], [`Error::MissingGrant`], [`Error::OutOfRange`], [`Error::IdempotencyMismatch`],
+    /// [`Error::Input`], [`Error::MissingGrant`], [`Error::UndeclaredGrant`], [`Error::OutOfRange`], [`Error::IdempotencyMismatch`],
     /// [`Error::QueueFull`], [`Error::Store`]. Nothing is taken then.
     pub async fn start(&self, new: NewTask) -> Result<Started, Error> {
         let runner = self.runner();
@@ -66,16 +66,7 @@ impl Host {
     fn row(&self, new: &NewTask, ready: &Ready) -> Result<NewRow, Error> {
         let runner = self.runner();
         let manifest = &ready.manifest;
-        let Some(schemas) = ready.schemas(&new.tool) else {
-            let has = manifest.tools.iter().map(|tool| tool.name.clone()).collect();
-            return Err(Error::UnknownTool { plugin: manifest.name.clone(), tool: new.tool.clone(), has });
-        };
-        let refused = |problem| Error::Input { tool: new.tool.clone(), problem };
-        let input = new.input.to_string();
-        if input.len() > INPUT_BYTES {
-            return Err(refused(format!("it has {} bytes as JSON; it may have {INPUT_BYTES}", input.len())));
-        }
-        schemas.input.check(&new.input).map_err(refused)?;
+        let input = ready.accept(&new.tool, &new.input)?;
         self.granted(new, ready)?;
         let context = new.context.to_string();
         within("context", context.len(), CONTEXT_BYTES)?;
@@ -94,7 +85,11 @@ impl Host {
         }
         let settings = serde_json::to_string(&new.settings).map_err(|error| Error::Fault(error.to_string()))?;
         let key = new.key.clone().map(|key| {
-            let request = json!([manifest.name, new.tool, new.input, new.context, new.session, new.settings]);
+            let mut request = json!([manifest.name, new.tool, new.input, new.context, new.session, new.settings]);
+            // Without one, the hash is what it was before there were grants.
+            if let (Some(request), false) = (request.as_array_mut(), new.grants.is_empty()) {
+                request.push(json!(new.grants));
+            }
             (key, Sha256::digest(request.to_string()).into())
         });
         let created_at = runner.clock.now();
@@ -108,7 +103,9 @@ impl Host {
             input,
             context,
             settings,
+            grants: new.grants.clone(),
             limits,
+            kin: None,
             key,
             created_at,
             deadline,
@@ -133,16 +130,14 @@ impl Host {
                 return Err(Error::UndeclaredSetting { plugin: plugin.clone(), name: name.clone() });
             }
         }
-        let missing = |need: &&Need| need.required && !(settings(need) && new.settings.contains_key(&need.name));
-        match ready.manifest.needs.iter().find(missing) {
-            Some(need) => Err(Error::MissingGrant {
-                plugin: plugin.clone(),
-                kind: need.kind.as_str().into(),
-                name: need.name.clone(),
-                why: need.why.clone(),
-            }),
-            None => Ok(()),
+        if !new.grants.is_empty() {
+            let find = |plugin: &str| {
+                let found = self.runner().store.read(|sql| store::find_plugin(sql, plugin))?;
+                Ok(found.map(|row| row.manifest))
+            };
+            new.grants.declared(&ready.manifest, find)?;
         }
+        ready.manifest.has_what_it_needs(&new.settings, &new.grants)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::clock::Timestamp;
-use crate::task::{OpenQuestion, Output, Progress, Reply, TaskError, TaskState};
+use crate::task::{OpenQuestion, Output, Progress, Reply, TaskError, TaskId, TaskState};
 
 /// One public entry of a task's journal. Ordered by `seq`, which is the cursor to read on from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,6 +65,37 @@ pub enum EventKind {
         /// When it goes on.
         until: Timestamp,
     },
+    /// The tool starts another one as a child.
+    ChildStarted {
+        /// What the task knows it by. Children and questions of a task share their numbers.
+        handle: u32,
+        /// The child.
+        child: TaskId,
+        /// The name of its plugin.
+        plugin: String,
+        /// The tool that it runs.
+        tool: String,
+    },
+    /// A child ended. Its result is the child's own.
+    ChildEnded {
+        /// What the task knows it by.
+        handle: u32,
+        /// The child.
+        child: TaskId,
+        /// `completed`, `failed` or `cancelled`.
+        state: TaskState,
+        /// Why it did not complete, without details.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<TaskError>,
+    },
+    /// A child did something, or a child of a child, that whoever follows this task is to see: progress, a question, a
+    /// reply, a refusal, another attempt, the start and end of its own children.
+    Child {
+        /// Whose journal it is from.
+        child: TaskId,
+        /// What happened there.
+        event: Box<EventKind>,
+    },
     /// Somebody asked the task to stop.
     CancelRequested,
     /// The host refused what the tool asked for.
@@ -119,6 +150,9 @@ impl EventKind {
             Self::Question(_) => "question",
             Self::Reply { .. } => "reply",
             Self::Sleep { .. } => "sleep",
+            Self::ChildStarted { .. } => "child-started",
+            Self::ChildEnded { .. } => "child-ended",
+            Self::Child { .. } => "child",
             Self::CancelRequested => "cancel-requested",
             Self::Refused { .. } => "refused",
             Self::Checkpoint { .. } => "checkpoint",
@@ -126,6 +160,20 @@ impl EventKind {
             Self::Ended { .. } => "ended",
             Self::Unknown(value) => value.get("kind").and_then(Value::as_str).unwrap_or("unknown"),
         }
+    }
+
+    /// Whether those who follow a parent of the task see it there too. What a task prints, and its result, are its own.
+    pub(crate) fn is_shown_above(&self) -> bool {
+        matches!(
+            self,
+            Self::Progress(_)
+                | Self::Question(_)
+                | Self::Reply { .. }
+                | Self::Refused { .. }
+                | Self::Retry { .. }
+                | Self::ChildStarted { .. }
+                | Self::ChildEnded { .. }
+        )
     }
 }
 

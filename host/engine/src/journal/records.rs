@@ -30,6 +30,8 @@ pub(crate) enum Record {
     Found(Option<u32>),
     /// `reply-to` had a reply for the first time.
     ReplySeen,
+    /// `result-of` had a result for the first time.
+    ResultSeen,
 }
 
 const WALL: u8 = 0;
@@ -45,6 +47,7 @@ const REFUSED: u8 = 9;
 const MALFORMED: u8 = 10;
 const FOUND: u8 = 11;
 const REPLY_SEEN: u8 = 12;
+const RESULT_SEEN: u8 = 13;
 
 /// Packs records into one block.
 #[derive(Debug, Default)]
@@ -149,7 +152,8 @@ impl Packer {
             | Record::CancelSeen
             | Record::Settled
             | Record::WaitCancelled
-            | Record::ReplySeen => {}
+            | Record::ReplySeen
+            | Record::ResultSeen => {}
         }
     }
 }
@@ -169,6 +173,7 @@ fn tag_of(record: &Record) -> u8 {
         Record::Declined { malformed: true, .. } => MALFORMED,
         Record::Found(_) => FOUND,
         Record::ReplySeen => REPLY_SEEN,
+        Record::ResultSeen => RESULT_SEEN,
     }
 }
 
@@ -216,6 +221,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> Option<Vec<(u64, Record)>> {
                 Record::Found(found)
             }
             REPLY_SEEN => Record::ReplySeen,
+            RESULT_SEEN => Record::ResultSeen,
             _ => return None,
         };
         records.push((call, record));
@@ -297,6 +303,7 @@ mod tests {
             (any::<bool>(), ".*").prop_map(|(malformed, why)| Record::Declined { malformed, why }),
             prop::option::of(any::<u32>()).prop_map(Record::Found),
             Just(Record::ReplySeen),
+            Just(Record::ResultSeen),
         ]
     }
 

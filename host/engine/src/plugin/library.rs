@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, watch};
 use wasmtime::component::Component;
@@ -13,7 +14,8 @@ use wasmtime::component::Component;
 use super::{CompiledSchema, Manifest};
 use crate::clock::{SimulatedClock, Timestamp};
 use crate::journal::Recorder;
-use crate::sandbox::{self, How, Inbox, Instance, Loaded, Run, Sandbox, Seed, Stop};
+use crate::limits::INPUT_BYTES;
+use crate::sandbox::{self, How, Inbox, Instance, Loaded, Opened, Run, Sandbox, Seed, Stop};
 use crate::testing::CrashPlan;
 use crate::{Error, PluginError};
 
@@ -55,6 +57,21 @@ impl Ready {
     /// A tool's schemas, if there is such a tool.
     pub fn schemas(&self, tool: &str) -> Option<&Schemas> {
         self.schemas.get(tool)
+    }
+
+    /// The input as it is kept, if there is such a tool and it takes that.
+    pub fn accept(&self, tool: &str, input: &Value) -> Result<String, Error> {
+        let Some(schemas) = self.schemas(tool) else {
+            let has = self.manifest.tools.iter().map(|tool| tool.name.clone()).collect();
+            return Err(Error::UnknownTool { plugin: self.manifest.name.clone(), tool: tool.to_owned(), has });
+        };
+        let refused = |problem| Error::Input { tool: tool.to_owned(), problem };
+        let text = input.to_string();
+        if text.len() > INPUT_BYTES {
+            return Err(refused(format!("it has {} bytes as JSON; it may have {INPUT_BYTES}", text.len())));
+        }
+        schemas.input.check(input).map_err(refused)?;
+        Ok(text)
     }
 }
 
@@ -236,7 +253,7 @@ pub(crate) fn instance(loaded: &Loaded, memory: u64) -> Result<Instance, PluginE
         Arc::new(SimulatedClock::at(epoch)),
         epoch,
         std::collections::BTreeMap::new(),
-        0,
+        Opened::default(),
         Duration::ZERO,
         never.clone(),
         never,

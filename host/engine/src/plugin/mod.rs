@@ -1,9 +1,11 @@
 //! Plugins: what they declare, and getting them ready to run.
 
+mod grants;
 mod library;
 mod manifest;
 mod schema;
 
+pub(crate) use grants::Grants;
 pub(crate) use library::{Library, Ready, create_private_dir, instance};
 pub use manifest::{Hints, Manifest, Need, NeedKind, Pace, Tool};
 pub(crate) use schema::CompiledSchema;

@@ -61,9 +61,14 @@ impl Runner {
     /// Fills a live task's inbox from the database.
     pub(super) fn fill(&self, task: i64) -> Result<(), StoreError> {
         let Some(inbox) = self.inbox(task) else { return Ok(()) };
-        let (replies, row) =
-            self.store.read(|sql| Ok::<_, StoreError>((store::replies(sql, task)?, store::run_row(sql, task)?)))?;
-        inbox.fill(replies, row.is_some_and(|row| row.cancel), self.clock.now());
+        let (replies, ended, row) = self.store.read(|sql| {
+            Ok::<_, StoreError>((
+                store::replies(sql, task)?,
+                store::ended_children(sql, task)?,
+                store::run_row(sql, task)?,
+            ))
+        })?;
+        inbox.fill(replies, ended, row.is_some_and(|row| row.cancel), self.clock.now());
         Ok(())
     }
 }

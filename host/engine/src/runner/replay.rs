@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::Runner;
 use super::segment::{Purpose, Segment};
-use crate::Error;
 use crate::sandbox::{Export, How, Inbox, Returned};
 use crate::store;
 use crate::task::Output;
+use crate::{Error, StoreError};
 
 /// What a replayed segment came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,10 @@ impl Runner {
         let row = store::RunRow { fuel: 0, ..row };
         let ready = self.ready(&row.digest).await?;
         let inbox = Arc::new(Inbox::default());
-        inbox.fill(self.store.read(|sql| store::replies(sql, task))?, row.cancel, self.clock.now());
+        let (replies, ended) = self
+            .store
+            .read(|sql| Ok::<_, StoreError>((store::replies(sql, task)?, store::ended_children(sql, task)?)))?;
+        inbox.fill(replies, ended, row.cancel, self.clock.now());
         let export = match &row.ticket {
             Some(ticket) => Export::AwaitTask(ticket.clone()),
             None => Export::Execute,

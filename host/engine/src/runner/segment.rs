@@ -7,16 +7,19 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::Runner;
+use super::children::Wanted;
 use super::drive::rand_seed;
 use crate::clock::Timestamp;
-use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder};
+use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder, StoredEntry};
 use crate::limits::{CANCEL_GRACE, UNCOMMITTED_BYTES};
 use crate::plugin::Ready;
-use crate::sandbox::{Export, GuestCall, How, Inbox, Instance, Request, Run, Seed, Stop, wasi_context};
-use crate::store::{self, RunRow, Step, Taken};
+use crate::sandbox::{
+    Act, ChildReady, Export, GuestCall, How, Inbox, Instance, Opened, Refusal, Request, Run, Seed, Stop, wasi_context,
+};
+use crate::store::{self, NewRow, RunRow, Step, Taken};
 use crate::task::{Broke, Misfit, Waiting};
 use crate::{Error, StoreError};
 
@@ -34,6 +37,14 @@ const CANCEL_FUEL: u64 = 10_000_000_000;
 
 type Written = Pin<Box<dyn Future<Output = Result<Result<Taken, Misfit>, StoreError>> + Send>>;
 
+type Making<'a> = Pin<Box<dyn Future<Output = Result<Result<NewRow, Refusal>, Error>> + Send + 'a>>;
+
+/// A child that is made ready, and the guest's request for it.
+struct Birth<'a> {
+    making: Making<'a>,
+    done: oneshot::Sender<Result<ChildReady, Refusal>>,
+}
+
 /// What a segment is run for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -49,17 +60,25 @@ pub(super) enum Purpose {
 pub(super) struct Segment<'a> {
     runner: &'a Arc<Runner>,
     row: &'a RunRow,
+    ready: &'a Ready,
     run: Arc<Run>,
     instance: Instance,
     call: GuestCall,
     requests: mpsc::UnboundedReceiver<Request>,
+    left: Left,
+    /// It is on disk that a guest runs.
+    told: bool,
+    purpose: Purpose,
+}
+
+/// What is to be written beside what the guest did.
+struct Left {
     /// The seed of an attempt that begins with this segment, until it is on disk.
     seed: Option<[u8; 32]>,
     /// Milliseconds of computing that are on disk.
     charged: u64,
-    /// It is on disk that a guest runs.
-    told: bool,
-    purpose: Purpose,
+    /// A child that is ready, until the guest has started it.
+    child: Option<NewRow>,
 }
 
 impl<'a> Segment<'a> {
@@ -67,7 +86,7 @@ impl<'a> Segment<'a> {
     pub async fn begin(
         runner: &'a Arc<Runner>,
         row: &'a RunRow,
-        ready: &Ready,
+        ready: &'a Ready,
         inbox: Arc<Inbox>,
         purpose: Purpose,
     ) -> Result<Result<Self, (Broke, String)>, Error> {
@@ -82,11 +101,10 @@ impl<'a> Segment<'a> {
             true => Vec::new(),
             false => runner.store.read(|sql| store::of_segment(sql, row.n, row.segment_seq))?,
         };
-        let asked = match fresh {
-            true => 0,
-            false => runner.store.read(|sql| store::replies(sql, row.n))?.len(),
+        let opened = match fresh {
+            true => Opened::default(),
+            false => opened_before(runner, row.n, &recorded)?,
         };
-        let here = recorded.iter().filter(|entry| matches!(entry.body, Body::Event(EventKind::Question(_), _))).count();
         let recorder = match Recorder::new(recorded) {
             Ok(recorder) => recorder,
             Err(seq) => return Ok(Err((Broke::Host, format!("entry {seq} of its journal can't be read")))),
@@ -98,7 +116,7 @@ impl<'a> Segment<'a> {
             runner.clock.clone(),
             row.created_at,
             serde_json::from_str(&row.settings).unwrap_or_default(),
-            u32::try_from(asked.saturating_sub(here)).unwrap_or(u32::MAX),
+            opened,
             runner.warm,
             runner.crowded.subscribe(),
             runner.stopping.subscribe(),
@@ -113,8 +131,8 @@ impl<'a> Segment<'a> {
             Err(broke) => return Ok(Err(broke)),
         };
         let call = call(row, row.attempt + u32::from(another));
-        let seed = another.then_some(seed);
-        Ok(Ok(Self { runner, row, run, instance, call, requests, seed, charged: 0, told: false, purpose }))
+        let left = Left { seed: another.then_some(seed), charged: 0, child: None };
+        Ok(Ok(Self { runner, row, ready, run, instance, call, requests, left, told: false, purpose }))
     }
 
     /// Runs the export to its end.
@@ -123,6 +141,7 @@ impl<'a> Segment<'a> {
         // Replay is the host's doing: no limit of time runs until the guest is where it was.
         let mut live_since = None;
         let mut written: Option<Written> = None;
+        let mut birth: Option<Birth<'_>> = None;
         let mut looked = Instant::now();
         let call = self.instance.call(export, &self.call);
         tokio::pin!(call);
@@ -152,31 +171,62 @@ impl<'a> Segment<'a> {
             tokio::select! {
                 biased;
                 how = guest => break how,
-                Some(request) = self.requests.recv() => match self.purpose {
-                    Purpose::Run => {
+                Some(request) = self.requests.recv() => match (self.purpose, request) {
+                    (Purpose::Run, Request::Write { wait, act, done }) => {
                         self.told = true;
-                        let mut step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control, true);
-                        step.wait = request.wait;
-                        if let Some((question, reply)) = request.settle {
-                            let kind = EventKind::Reply { question, reply };
-                            step.entries.push(NewEntry::outside(self.run.now(), kind));
+                        let mut step = step(self.row, &self.run, &mut self.left, &control, true);
+                        step.wait = wait;
+                        match act {
+                            Act::Nothing => {}
+                            Act::Settle(question, reply) => {
+                                let kind = EventKind::Reply { question, reply };
+                                step.entries.push(NewEntry::outside(self.run.now(), kind));
+                            }
+                            Act::Withdraw(handle) => step.withdrawn = Some(handle),
                         }
                         match write(self.runner, self.row.n, step).await? {
-                            Ok(_) => {
+                            Ok(taken) => {
                                 self.runner.fill(self.row.n)?;
-                                let _ = request.done.send(());
+                                let _ = done.send(taken.no_child);
                             }
                             // The guest's call ends with `Abandoned`, and this run with it.
                             Err(misfit) => tracing::debug!("task {}: {misfit}", self.row.id),
                         }
                     }
+                    (Purpose::Run, Request::Child { handle, tool, input, done }) => {
+                        let wanted = Wanted { handle, tool, input };
+                        let making = Box::pin(self.runner.child(self.row, &self.ready.manifest, wanted));
+                        birth = Some(Birth { making, done });
+                    }
+                    (Purpose::Run | Purpose::Replay, Request::Outcome { handle, done }) => {
+                        let outcome = self.runner.store.read(|sql| store::outcome(sql, self.row.n, handle))?;
+                        if let Some(outcome) = outcome {
+                            let _ = done.send(outcome);
+                        }
+                    }
                     // It may sleep, and has nobody to ask.
-                    Purpose::Cancel if request.settle.is_none() => {
-                        let _ = request.done.send(());
+                    (Purpose::Cancel, Request::Write { act: Act::Nothing, done, .. }) => {
+                        let _ = done.send(None);
+                    }
+                    (Purpose::Cancel, Request::Child { done, .. }) => {
+                        let _ = done.send(Err(Refusal::refused("`cancel-task` starts nothing")));
                     }
                     // What is not recorded can't be done again.
-                    Purpose::Cancel | Purpose::Replay => {}
+                    (Purpose::Cancel | Purpose::Replay, _) => {}
                 },
+                child = async { match &mut birth {
+                    Some(birth) => birth.making.as_mut().await,
+                    None => std::future::pending().await,
+                } } => {
+                    let made = child?.map(|child| {
+                        let ready = ready_child(&child);
+                        self.left.child = Some(child);
+                        ready
+                    });
+                    if let Some(Birth { done, .. }) = birth.take() {
+                        let _ = done.send(made);
+                    }
+                }
                 outcome = async { match &mut written {
                     Some(written) => written.await,
                     None => std::future::pending().await,
@@ -192,10 +242,10 @@ impl<'a> Segment<'a> {
                     if self.purpose != Purpose::Run {
                         continue;
                     }
-                    let computed = control.computed().saturating_sub(Duration::from_millis(self.charged));
+                    let computed = control.computed().saturating_sub(Duration::from_millis(self.left.charged));
                     if busy || !self.told || computed >= CHARGE {
                         self.told = true;
-                        let step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control, false);
+                        let step = step(self.row, &self.run, &mut self.left, &control, false);
                         written = Some(Box::pin(write(self.runner, self.row.n, step)));
                     }
                 }
@@ -213,7 +263,7 @@ impl<'a> Segment<'a> {
     /// What is left to be written.
     pub fn step(&mut self) -> Step {
         let control = self.instance.control();
-        let mut step = step(self.row, &self.run, &mut self.seed, &mut self.charged, &control, true);
+        let mut step = step(self.row, &self.run, &mut self.left, &control, true);
         step.fuel = self.instance.fuel_used();
         step
     }
@@ -231,19 +281,36 @@ impl<'a> Segment<'a> {
 }
 
 /// What the guest did since the last step; all of it, or what there is room for.
-fn step(
-    row: &RunRow,
-    run: &Run,
-    seed: &mut Option<[u8; 32]>,
-    charged: &mut u64,
-    control: &crate::sandbox::Control,
-    all: bool,
-) -> Step {
+fn step(row: &RunRow, run: &Run, left: &mut Left, control: &crate::sandbox::Control, all: bool) -> Step {
     let computed = u64::try_from(control.computed().as_millis()).unwrap_or(u64::MAX);
-    let run_ms = computed.saturating_sub(*charged);
-    *charged = computed;
+    let run_ms = computed.saturating_sub(left.charged);
+    left.charged = computed;
     let entries = run.recorder().take(run.now(), all);
-    Step { lease: row.lease, entries, running: true, seed: seed.take(), run_ms, ..Step::default() }
+    let bears = entries.iter().any(|entry| matches!(entry.body, Body::Event(EventKind::ChildStarted { .. }, _)));
+    let child = left.child.take_if(|_| bears);
+    Step { lease: row.lease, entries, running: true, child, seed: left.seed.take(), run_ms, ..Step::default() }
+}
+
+/// What a task had opened before its current segment, of which `recorded` is left.
+fn opened_before(runner: &Runner, task: i64, recorded: &[StoredEntry]) -> Result<Opened, StoreError> {
+    let here = |is: fn(&EventKind) -> bool| {
+        recorded.iter().filter(|entry| matches!(&entry.body, Body::Event(kind, _) if is(kind))).count() as u32
+    };
+    let questions = runner.store.read(|sql| store::replies(sql, task))?.len() as u32;
+    let children = runner.store.read(|sql| store::children_started(sql, task))?;
+    Ok(Opened {
+        questions: questions.saturating_sub(here(|kind| matches!(kind, EventKind::Question(_)))),
+        children: children.saturating_sub(here(|kind| matches!(kind, EventKind::ChildStarted { .. }))),
+    })
+}
+
+/// What a guest's journal says of its child.
+fn ready_child(child: &NewRow) -> ChildReady {
+    let plugin = match &child.started {
+        EventKind::Started { plugin, .. } => plugin.clone(),
+        _ => String::new(),
+    };
+    ChildReady { task: child.id.clone(), plugin, tool: child.tool.clone() }
 }
 
 fn write(

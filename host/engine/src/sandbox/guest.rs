@@ -25,6 +25,8 @@ pub(crate) struct Guest {
     pub timers: HashMap<u32, u64>,
     /// Questions asked so far, in the order of their numbers, and whether their reply was seen.
     pub questions: Vec<Asked>,
+    /// Children started so far, in the order of their handles.
+    pub children: Vec<Started>,
     /// The guest has been told that it should stop.
     pub cancel_seen: bool,
 }
@@ -36,6 +38,22 @@ pub(crate) struct Asked {
     pub deadline: Option<crate::Timestamp>,
     /// `reply-to` has given the reply.
     pub seen: bool,
+}
+
+/// A child of this segment.
+#[derive(Debug, Clone)]
+pub(crate) struct Started {
+    pub handle: u32,
+    /// `result-of` has given the result.
+    pub seen: bool,
+}
+
+impl Guest {
+    /// The number of the next question or child.
+    pub fn next_handle(&self) -> u32 {
+        let before = self.run.opened.questions + self.run.opened.children;
+        before + (self.questions.len() + self.children.len()) as u32 + 1
+    }
 }
 
 impl WasiView for Guest {
@@ -61,6 +79,7 @@ pub(crate) fn store(
         meter: Meter::new(memory),
         timers: HashMap::new(),
         questions: Vec::new(),
+        children: Vec::new(),
         cancel_seen: false,
     };
     let mut store = Store::new(engine, guest);

@@ -1,6 +1,6 @@
-//! What reaches a running guest from outside: replies to its questions, and the request to stop.
+//! What reaches a running guest from outside: replies to its questions, the ends of its children, the request to stop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -18,6 +18,8 @@ pub(crate) struct Inbox {
 #[derive(Debug, Default)]
 struct State {
     replies: BTreeMap<u32, Reply>,
+    /// The handles of the children that have ended.
+    ended: BTreeSet<u32>,
     /// When the request to stop was seen here.
     cancel: Option<Timestamp>,
     /// Counts changes, so that a change between two looks is noticed.
@@ -26,8 +28,9 @@ struct State {
 
 impl Inbox {
     /// Takes in what the database holds.
-    pub fn fill(&self, replies: Vec<(u32, Option<Reply>)>, cancel: bool, now: Timestamp) {
+    pub fn fill(&self, replies: Vec<(u32, Option<Reply>)>, ended: Vec<u32>, cancel: bool, now: Timestamp) {
         let mut state = self.state();
+        state.ended.extend(ended);
         for (question, reply) in replies {
             if let Some(reply) = reply {
                 state.replies.insert(question, reply);
@@ -49,6 +52,11 @@ impl Inbox {
     /// How a question was settled, if it was.
     pub fn reply(&self, question: u32) -> Option<Reply> {
         self.state().replies.get(&question).cloned()
+    }
+
+    /// Whether a child has ended.
+    pub fn ended(&self, child: u32) -> bool {
+        self.state().ended.contains(&child)
     }
 
     /// Since when the task is asked to stop.

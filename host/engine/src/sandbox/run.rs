@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::inbox::Inbox;
 use crate::clock::{Clock, Timestamp};
 use crate::journal::{Call, Diverged, Recorded, Recorder, Turn};
-use crate::task::{Reply, Waiting, WaitingOn};
+use crate::task::{Output, Reply, TaskError, TaskId, Waiting, WaitingOn};
 use crate::testing::{CrashPlan, CrashPoint};
 
 /// What a guest's imports need from whoever runs it.
@@ -20,8 +20,8 @@ pub(crate) struct Run {
     /// When the task was taken: the zero of its monotonic clock.
     pub created_at: Timestamp,
     pub settings: BTreeMap<String, String>,
-    /// Questions asked in earlier segments: numbers are never used twice.
-    pub asked_before: u32,
+    /// What earlier segments opened: numbers are never used twice.
+    pub opened: Opened,
     /// How long an instance is kept while it waits.
     pub warm: Duration,
     /// Turns true while others wait for an instance.
@@ -34,15 +34,65 @@ pub(crate) struct Run {
     parked: Mutex<Option<Waiting>>,
 }
 
+/// How many questions and children earlier segments of a task have opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Opened {
+    pub questions: u32,
+    pub children: u32,
+}
+
 /// What an import asks of whoever runs the guest.
 #[derive(Debug)]
-pub(crate) struct Request {
-    /// The guest waits; `None`: it goes on.
-    pub wait: Option<Waiting>,
-    /// A question to be settled so, unless somebody was first.
-    pub settle: Option<(u32, Reply)>,
-    /// Told when that, and everything recorded so far, is on disk; what was settled is in the inbox then.
-    pub done: oneshot::Sender<()>,
+pub(crate) enum Request {
+    /// Everything recorded so far is to be written, and this with it.
+    Write {
+        /// The guest waits; `None`: it goes on.
+        wait: Option<Waiting>,
+        act: Act,
+        /// Told when it is on disk; what was settled is in the inbox then. The text says why a child that was to be started
+        /// with it was not.
+        done: oneshot::Sender<Option<String>>,
+    },
+    /// A child is to be made ready, so that it is started by the next write, if that has an entry which tells of it.
+    Child { handle: u32, tool: String, input: String, done: oneshot::Sender<Result<ChildReady, Refusal>> },
+    /// What became of a child that has ended.
+    Outcome { handle: u32, done: oneshot::Sender<Result<Output, TaskError>> },
+}
+
+/// What is to be done beside writing.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Act {
+    Nothing,
+    /// A question is to be settled so, unless somebody was first.
+    Settle(u32, Reply),
+    /// A child is to be asked to stop.
+    Withdraw(u32),
+}
+
+/// A child that may be started.
+#[derive(Debug)]
+pub(crate) struct ChildReady {
+    pub task: TaskId,
+    pub plugin: String,
+    pub tool: String,
+}
+
+/// Why a guest is not given what it asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// The request breaks the contract, or its own schema; if not, a limit or the policy forbids it.
+    pub malformed: bool,
+    pub why: String,
+}
+
+impl Refusal {
+    pub fn malformed(why: impl Into<String>) -> Self {
+        Self { malformed: true, why: why.into() }
+    }
+
+    pub fn refused(why: impl Into<String>) -> Self {
+        Self { malformed: false, why: why.into() }
+    }
 }
 
 /// Why an import ends the run, other than by the guest's own doing. Travels as the error of the guest's call.
@@ -73,7 +123,7 @@ impl Run {
         clock: Arc<dyn Clock>,
         created_at: Timestamp,
         settings: BTreeMap<String, String>,
-        asked_before: u32,
+        opened: Opened,
         warm: Duration,
         crowded: watch::Receiver<bool>,
         stopping: watch::Receiver<bool>,
@@ -87,7 +137,7 @@ impl Run {
             clock,
             created_at,
             settings,
-            asked_before,
+            opened,
             warm,
             crowded,
             stopping,
@@ -140,21 +190,41 @@ impl Run {
         recorder.monotonic(u64::try_from(reading).unwrap_or(u64::MAX))
     }
 
-    /// Returns when everything recorded so far is on disk.
-    pub async fn commit(&self, wait: Option<Waiting>) -> Result<(), Interrupted> {
-        self.request(wait, None).await
+    /// Returns when everything recorded so far is on disk; says why a child that it tells of was not started.
+    pub async fn commit(&self, wait: Option<Waiting>) -> Result<Option<String>, Interrupted> {
+        self.ask(|done| Request::Write { wait, act: Act::Nothing, done }).await
     }
 
     /// Settles a question, and gives what counts: `reply`, or the one that was first.
     pub async fn settle(&self, question: u32, reply: Reply) -> Result<Reply, Interrupted> {
-        self.request(None, Some((question, reply))).await?;
+        self.ask(|done| Request::Write { wait: None, act: Act::Settle(question, reply), done }).await?;
         self.inbox.reply(question).ok_or(Interrupted::Abandoned)
     }
 
-    async fn request(&self, wait: Option<Waiting>, settle: Option<(u32, Reply)>) -> Result<(), Interrupted> {
-        let (done, committed) = oneshot::channel();
-        self.requests.send(Request { wait, settle, done }).map_err(|_| Interrupted::Abandoned)?;
-        committed.await.map_err(|_| Interrupted::Abandoned)
+    /// Asks a child to stop.
+    pub async fn withdraw(&self, handle: u32) -> Result<(), Interrupted> {
+        self.ask(|done| Request::Write { wait: None, act: Act::Withdraw(handle), done }).await.map(drop)
+    }
+
+    /// Makes a child ready.
+    pub async fn child(
+        &self,
+        handle: u32,
+        tool: String,
+        input: String,
+    ) -> Result<Result<ChildReady, Refusal>, Interrupted> {
+        self.ask(|done| Request::Child { handle, tool, input, done }).await
+    }
+
+    /// What became of a child that has ended.
+    pub async fn outcome(&self, handle: u32) -> Result<Result<Output, TaskError>, Interrupted> {
+        self.ask(|done| Request::Outcome { handle, done }).await
+    }
+
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, Interrupted> {
+        let (done, answer) = oneshot::channel();
+        self.requests.send(request(done)).map_err(|_| Interrupted::Abandoned)?;
+        answer.await.map_err(|_| Interrupted::Abandoned)
     }
 
     /// What the guest waits for, if it does.

@@ -2,6 +2,7 @@
 //!
 //! One thread writes, with group commit ([`writer`]); a small pool of connections reads. Nothing here knows a guest.
 
+mod children;
 mod events;
 mod failure;
 mod notice;
@@ -18,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
+pub(crate) use children::{Kin, ended as ended_children, outcome, started as children_started, unfinished_below};
 pub(crate) use events::{of_segment, public, seed};
 pub(crate) use notice::{Notice, Notify};
 pub(crate) use owners::{

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::failure::{damaged, failed};
 use super::notice::Notice;
 use super::writer::Tx;
-use super::{events, questions};
+use super::{Kin, NewRow, children, events, questions};
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::journal::{Body, EventKind, NewEntry};
@@ -38,6 +38,10 @@ pub(crate) struct Step {
     pub wait: Option<Waiting>,
     /// For the end: the result, or why there is none.
     pub outcome: Option<Result<Output, TaskError>>,
+    /// The child of which one of the entries tells.
+    pub child: Option<NewRow>,
+    /// A child that is asked to stop, by its handle.
+    pub withdrawn: Option<u32>,
     /// For a checkpoint.
     pub ticket: Option<Vec<u8>>,
     /// For the beginning of an attempt.
@@ -49,12 +53,14 @@ pub(crate) struct Step {
 }
 
 /// What a step has come to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Taken {
     /// The state that it found the task in.
     pub found: TaskState,
     /// The task has ended, and its tool's `cancel-task` is owed.
     pub cancel_ticket: bool,
+    /// Why the child was not taken, nor the entry that tells of it. All else was.
+    pub no_child: Option<String>,
 }
 
 /// The columns that a step reads and writes.
@@ -72,6 +78,7 @@ struct Columns {
     ended_seq: Option<u64>,
     progress: Option<String>,
     fuel: u64,
+    kin: Option<Kin>,
 }
 
 impl Step {
@@ -82,7 +89,7 @@ impl Step {
     /// [`StoreError::NotOwner`] when the lease is not, or no longer, the task's; the inner error when an event does not
     /// fit the state. Nothing is written then.
     pub fn take(
-        self,
+        mut self,
         tx: &mut Tx<'_>,
         task: i64,
         now: Timestamp,
@@ -123,9 +130,14 @@ impl Step {
                 Err(misfit) => return Ok(Err(misfit)),
             }
         }
-        if life == columns.life && effects.is_empty() && self.entries.is_empty() && self.fuel == 0 && self.run_ms == 0 {
-            return Ok(Ok(Taken { found, cancel_ticket: false }));
+        let nothing = self.entries.is_empty() && self.fuel == 0 && self.run_ms == 0 && self.withdrawn.is_none();
+        if life == columns.life && effects.is_empty() && nothing {
+            return Ok(Ok(Taken { found, cancel_ticket: false, no_child: None }));
         }
+        let no_child = match self.child.take() {
+            Some(child) => bear(tx, child, &mut self.entries, columns.life.cancel_requested)?,
+            None => None,
+        };
         // An act that readers see, a wait, an end: what happens after it is not what its last owners died of.
         let acted = self.entries.iter().any(|entry| matches!(entry.body, Body::Event(..)));
         let further = self.lease.is_some() && (acted || happened);
@@ -147,9 +159,39 @@ impl Step {
         columns.public_seq = public.map_or(columns.public_seq, |place| columns.last_seq + place as u64 + 1);
         columns.last_seq = events::append(tx, task, columns.last_seq, &entries)?;
         columns.store(tx, task, now, self.run_ms, further)?;
+        // From here on the row says where the task stands: those above and below it may write to its journal.
+        if let Some(kin) = &columns.kin {
+            children::show_above(tx, task, kin, &entries, now)?;
+            if let Some(Body::Event(EventKind::Ended { state, error, .. }, _)) = entries.last().map(|last| &last.body) {
+                children::tell_end(tx, task, kin, *state, error.clone(), now)?;
+            }
+        }
+        if effects.contains(&Effect::CancelChildren) {
+            children::cancel(tx, task, now)?;
+        }
+        if let Some(handle) = self.withdrawn {
+            children::withdraw(tx, task, handle, now)?;
+        }
         let cancel_ticket = effects.contains(&Effect::CancelTicket);
-        Ok(Ok(Taken { found, cancel_ticket }))
+        Ok(Ok(Taken { found, cancel_ticket, no_child }))
     }
+}
+
+/// Takes the child of which one of the entries tells; or says why not, and takes that entry out.
+fn bear(
+    tx: &mut Tx<'_>,
+    child: NewRow,
+    entries: &mut Vec<NewEntry>,
+    cancelled: bool,
+) -> Result<Option<String>, StoreError> {
+    let no_child = match cancelled {
+        true => Some("the task is asked to stop".to_owned()),
+        false => children::insert(tx, child)?,
+    };
+    if no_child.is_some() {
+        entries.retain(|entry| !matches!(entry.body, Body::Event(EventKind::ChildStarted { .. }, _)));
+    }
+    Ok(no_child)
 }
 
 /// Keeps the tables that mirror the journal in step with what the guest did.
@@ -246,7 +288,7 @@ impl Columns {
                 self.ended_seq = Some(self.last_seq + entries.len() as u64);
             }
             Effect::RunAt(at) => tx.notices.push(Notice::Due { at: at.as_millis() }),
-            Effect::Queue | Effect::WakeGuest | Effect::CancelTicket => {}
+            Effect::CancelChildren | Effect::Queue | Effect::WakeGuest | Effect::CancelTicket => {}
         }
         Ok(())
     }
@@ -306,7 +348,7 @@ fn load(tx: &Tx<'_>, task: i64, lease: Option<Lease>) -> Result<Columns, StoreEr
         .prepare_cached(
             "SELECT state, waiting_on, wait_until, cancel, attempt, failures, begun, ticket, attempt_seq, segment,
                     segment_seq, ticket_same, last_seq, deadline, ended_at, ended_seq, progress, fuel, owner, epoch,
-                    public_seq
+                    public_seq, parent, root, child, depth
              FROM task WHERE n = ?1",
         )
         .map_err(failed(WHAT))?;
@@ -328,6 +370,10 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
     let on: Option<String> = row.get(1)?;
     let state: String = row.get(0)?;
     let waiting = on.as_deref().and_then(WaitingOn::parse).map(|on| Waiting { on, until });
+    let kin = match row.get::<_, Option<i64>>(21)? {
+        Some(parent) => Some(Kin { parent, root: row.get(22)?, handle: row.get(23)?, depth: row.get(24)? }),
+        None => None,
+    };
     let Ok(state) = state.parse::<TaskState>() else { return Ok(Err(damaged(WHAT)("it is in no state"))) };
     let life = Life {
         state,
@@ -352,6 +398,7 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
         progress: row.get(16)?,
         fuel: row.get::<_, i64>(17)?.cast_unsigned(),
         public_seq: row.get::<_, i64>(20)?.cast_unsigned(),
+        kin,
     }))
 }
 

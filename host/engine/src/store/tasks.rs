@@ -7,10 +7,11 @@ use super::failure::failed;
 use super::notice::Notice;
 use super::step::Lease;
 use super::writer::Tx;
-use super::{Owners, events, questions};
+use super::{Kin, Owners, children, events, questions};
 use crate::clock::Timestamp;
 use crate::host::TaskFilter;
 use crate::journal::{EventKind, NewEntry};
+use crate::plugin::Grants;
 use crate::task::{Task, TaskId, TaskState, Waiting, WaitingOn};
 use crate::{Error, Limits, StoreError};
 
@@ -27,7 +28,10 @@ pub(crate) struct NewRow {
     pub input: String,
     pub context: String,
     pub settings: String,
+    pub grants: Grants,
     pub limits: Limits,
+    /// For a child.
+    pub kin: Option<Kin>,
     /// The caller's key, and a hash of what came with it.
     pub key: Option<(String, [u8; 32])>,
     pub created_at: Timestamp,
@@ -53,13 +57,18 @@ pub(crate) enum Inserted {
 pub(crate) struct RunRow {
     pub n: i64,
     pub id: TaskId,
+    pub namespace: String,
     pub digest: String,
     pub tool: String,
     pub input: String,
     pub context: String,
     pub settings: String,
+    pub grants: Grants,
     pub session: Option<String>,
     pub limits: Limits,
+    /// The root of the tree, and how far below it: this task itself, and 0, unless it is a child.
+    pub root: i64,
+    pub depth: u32,
     pub created_at: Timestamp,
     pub deadline: Timestamp,
     pub state: TaskState,
@@ -111,13 +120,18 @@ impl NewRow {
             return Err(Error::UnknownPlugin(self.digest));
         }
         let limits = serde_json::to_string(&self.limits).map_err(|error| Error::Fault(error.to_string()))?;
+        let grants = match self.grants.is_empty() {
+            true => None,
+            false => Some(serde_json::to_string(&self.grants).map_err(|error| Error::Fault(error.to_string()))?),
+        };
         let now = self.created_at.as_millis().cast_signed();
         tx.sql
             .prepare_cached(
                 "INSERT INTO task (id, namespace, session, digest, tool, input, context, settings, limits, idem_key,
                                    idem_hash, state, created_at, updated_at, deadline, last_seq, public_seq,
-                                   owner, epoch)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'queued', ?12, ?12, ?13, 1, 1, ?14, 1)",
+                                   owner, epoch, grants, parent, root, child, depth)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'queued', ?12, ?12, ?13, 1, 1, ?14, 1,
+                         ?15, ?16, ?17, ?18, ?19)",
             )
             .and_then(|mut insert| {
                 insert.execute(params![
@@ -135,6 +149,11 @@ impl NewRow {
                     now,
                     self.deadline.as_millis().cast_signed(),
                     self.owner,
+                    grants,
+                    self.kin.map(|kin| kin.parent),
+                    self.kin.map(|kin| kin.root),
+                    self.kin.map(|kin| kin.handle),
+                    self.kin.map_or(0, |kin| kin.depth),
                 ])
             })
             .map_err(failed(WHAT))?;
@@ -148,13 +167,17 @@ impl NewRow {
         RunRow {
             n,
             id: self.id,
+            namespace: self.namespace,
             digest: self.digest,
             tool: self.tool,
             input: self.input,
             context: self.context,
             settings: self.settings,
+            grants: self.grants,
             session: self.session,
             limits: self.limits,
+            root: self.kin.map_or(n, |kin| kin.root),
+            depth: self.kin.map_or(0, |kin| kin.depth),
             created_at: self.created_at,
             deadline: self.deadline,
             state: TaskState::Queued,
@@ -183,7 +206,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
     sql.prepare_cached(
         "SELECT n, id, digest, tool, input, context, settings, session, limits, created_at, deadline, state, cancel,
                 attempt, attempt_seq, segment, segment_seq, ticket, ticket_same, due_at, fuel, run_ms, begun, failures,
-                owner, epoch, waiting_on, deaths, suspect
+                owner, epoch, waiting_on, deaths, suspect, namespace, grants, coalesce(root, n), depth
          FROM task WHERE n = ?1",
     )
     .and_then(|mut select| {
@@ -192,16 +215,22 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                 let owner: Option<i64> = row.get(24)?;
                 let epoch = row.get(25)?;
                 let limits: String = row.get(8)?;
+                let grants: Option<String> = row.get(30)?;
+                let grants = grants.map(|grants| serde_json::from_str(&grants)).transpose();
                 Ok(RunRow {
                     n: row.get(0)?,
                     id: TaskId(row.get(1)?),
+                    namespace: row.get(29)?,
                     digest: row.get(2)?,
                     tool: row.get(3)?,
                     input: row.get(4)?,
                     context: row.get(5)?,
                     settings: row.get(6)?,
+                    grants: grants.map_err(|error| unreadable(30, error))?.unwrap_or_default(),
                     session: row.get(7)?,
                     limits: serde_json::from_str(&limits).map_err(|error| unreadable(8, error))?,
+                    root: row.get(31)?,
+                    depth: row.get(32)?,
                     created_at: at(row, 9)?,
                     deadline: at(row, 10)?,
                     state: state(row, 11)?,
@@ -248,7 +277,7 @@ pub(crate) fn written_since(sql: &Connection, owner: i64, pos: i64) -> Result<(V
     let mut select = sql
         .prepare_cached(
             "SELECT DISTINCT entry.task FROM entry JOIN task ON task.n = entry.task
-             WHERE entry.pos > ?2 AND entry.kind IN ('reply', 'cancel-requested')
+             WHERE entry.pos > ?2 AND entry.kind IN ('reply', 'cancel-requested', 'child-ended')
                AND task.owner = ?1 AND (task.ended_at IS NULL OR task.ticket IS NOT NULL)",
         )
         .map_err(failed(WHAT))?;
@@ -258,7 +287,7 @@ pub(crate) fn written_since(sql: &Connection, owner: i64, pos: i64) -> Result<(V
 
 const COLUMNS: &str = "SELECT task.n, id, namespace, session, plugin.name, plugin.version, task.digest, tool, state,
     waiting_on, wait_until, attempt, cancel, created_at, updated_at, ended_at, deadline, public_seq, progress, context,
-    fuel, ended_seq, owner
+    fuel, ended_seq, owner, (SELECT above.id FROM task AS above WHERE above.n = task.parent)
     FROM task LEFT JOIN plugin ON plugin.digest = task.digest";
 
 /// A task as the outside sees it.
@@ -316,8 +345,38 @@ pub(crate) fn number(sql: &Connection, namespace: &str, id: &TaskId) -> Result<(
         .ok_or_else(|| Error::UnknownTask(id.0.clone()))
 }
 
-/// Removes an ended task, its journal and its questions.
-pub(crate) fn remove(tx: &mut Tx<'_>, n: i64) -> Result<(), StoreError> {
+/// Removes an ended task and everything below it.
+///
+/// # Errors
+///
+/// [`Error::NotEnded`] if one of them has not; [`Error::ChildOf`] if it is a child itself.
+pub(crate) fn remove(tx: &mut Tx<'_>, n: i64) -> Result<(), Error> {
+    let select = "SELECT task.n, task.id, task.state, above.id FROM task LEFT JOIN task AS above ON above.n = task.root
+                  WHERE task.n = ?1 OR task.root = ?1";
+    let mut tree = Vec::new();
+    {
+        let mut select = tx.sql.prepare_cached(select).map_err(failed(WHAT))?;
+        let mut rows = select.query(params![n]).map_err(failed(WHAT))?;
+        while let Some(row) = rows.next().map_err(failed(WHAT))? {
+            let one = || Ok((row.get(0)?, TaskId(row.get(1)?), state(row, 2)?, row.get::<_, Option<String>>(3)?));
+            tree.push(one().map_err(failed(WHAT))?);
+        }
+    }
+    for (one, task, state, root) in &tree {
+        if let Some(root) = root.as_ref().filter(|_| *one == n) {
+            return Err(Error::ChildOf { task: task.clone(), root: TaskId(root.clone()) });
+        }
+        if !state.is_terminal() {
+            return Err(Error::NotEnded { task: task.clone(), state: *state });
+        }
+    }
+    for (one, ..) in tree {
+        remove_one(tx, one)?;
+    }
+    Ok(())
+}
+
+fn remove_one(tx: &mut Tx<'_>, n: i64) -> Result<(), StoreError> {
     let digest: Option<String> = tx
         .sql
         .query_row("SELECT digest FROM task WHERE n = ?1", params![n], |row| row.get(0))
@@ -350,7 +409,9 @@ impl Seen {
     fn complete(mut self, sql: &Connection) -> Result<Task, StoreError> {
         if !self.task.state.is_terminal() {
             self.task.questions = questions::still_open(sql, self.n)?;
+            self.task.questions.append(&mut children::open_questions(sql, self.n)?);
         }
+        self.task.children = children::list(sql, self.n)?;
         if let Some(seq) = self.ended_seq
             && let EventKind::Ended { output, error, .. } = events::one(sql, self.n, seq)?
         {
@@ -379,6 +440,8 @@ fn task(row: &Row<'_>, owners: &Owners, now: Timestamp) -> rusqlite::Result<Seen
         version: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
         digest: row.get(6)?,
         tool: row.get(7)?,
+        parent: row.get::<_, Option<String>>(23)?.map(TaskId),
+        children: Vec::new(),
         state,
         stalled: due && !owner.is_some_and(|owner| owners.lives(owner)),
         waiting: on.as_deref().and_then(WaitingOn::parse).map(|on| Waiting { on, until }),

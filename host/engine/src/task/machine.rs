@@ -60,7 +60,8 @@ pub struct Given<'a> {
 pub enum LifeEvent {
     /// A guest begins to run, or goes on: the task was first in line.
     Begin,
-    /// The guest waits, for [`WaitingOn::Human`] or [`WaitingOn::Timer`]; its instance may be kept or dropped.
+    /// The guest waits, for [`WaitingOn::Human`], [`WaitingOn::Timer`] or [`WaitingOn::Child`]; its instance may be kept
+    /// or dropped.
     Wait {
         /// For what.
         on: WaitingOn,
@@ -69,6 +70,8 @@ pub enum LifeEvent {
     },
     /// What the task waited for is here, or its time has come.
     Wake,
+    /// A child of the task has ended, whether or not the task waits for it.
+    ChildEnded,
     /// The guest's export returned.
     Returned(Verdict),
     /// The run broke before the export returned.
@@ -140,6 +143,9 @@ pub enum Effect {
     RequestCancel,
     /// Entries: the questions still open are closed. A question belongs to the segment that asked it.
     CloseQuestions,
+    /// The children that have not ended are asked to stop, and theirs with them. A child belongs to the segment that
+    /// started it, as a question does.
+    CancelChildren,
     /// An entry: the tool's ticket is kept, and looked after at `until`.
     Checkpoint {
         /// When.
@@ -237,6 +243,7 @@ impl LifeEvent {
             Self::Begin => "begin",
             Self::Wait { .. } => "wait",
             Self::Wake => "wake",
+            Self::ChildEnded => "child-ended",
             Self::Returned(_) => "returned",
             Self::Broke(_) => "broke",
             Self::Dropped => "dropped",
@@ -283,7 +290,10 @@ impl Life {
             }
             (state, event) if state.is_terminal() => return Err(Misfit::Ended { state, event: event.name() }),
             (TaskState::Queued, LifeEvent::Begin) => life.begin(),
-            (TaskState::Running, LifeEvent::Wait { on: on @ (WaitingOn::Human | WaitingOn::Timer), until }) => {
+            (
+                TaskState::Running,
+                LifeEvent::Wait { on: on @ (WaitingOn::Human | WaitingOn::Timer | WaitingOn::Child), until },
+            ) => {
                 if self.cancel_requested {
                     return Err(Misfit::Cancelled);
                 }
@@ -291,6 +301,7 @@ impl Life {
                 until.map(Effect::RunAt).into_iter().collect()
             }
             (TaskState::Waiting, LifeEvent::Wake) => life.queue(),
+            (_, LifeEvent::ChildEnded) => life.child_ended(),
             (TaskState::Running, LifeEvent::Dropped) => life.queue(),
             (TaskState::Running, LifeEvent::Returned(verdict)) => life.returned(verdict, given),
             (TaskState::Running, LifeEvent::Broke(broke)) => life.broke(broke, given),
@@ -327,15 +338,27 @@ impl Life {
         vec![Effect::Queue]
     }
 
+    /// A wait for people may be one for children as well. Any other goes on.
+    fn child_ended(&mut self) -> Vec<Effect> {
+        match self.waiting {
+            Some(Waiting { on: WaitingOn::Child | WaitingOn::Human, .. }) => self.queue(),
+            _ => Vec::new(),
+        }
+    }
+
     fn cancel(&mut self) -> Vec<Effect> {
         if self.state.is_terminal() || self.cancel_requested {
             return Vec::new();
         }
         self.cancel_requested = true;
         let mut effects = vec![Effect::RequestCancel];
+        // Nobody runs who could clean up. What is pending outside is cancelled by its ticket.
+        if !self.begun {
+            effects.append(&mut self.end(Ending::Cancelled));
+            return effects;
+        }
+        effects.push(Effect::CancelChildren);
         effects.append(&mut match self.state {
-            // Nobody runs who could clean up. What is pending outside is cancelled by its ticket.
-            _ if !self.begun => self.end(Ending::Cancelled),
             TaskState::Running => vec![Effect::WakeGuest],
             TaskState::Waiting => self.queue(),
             // It is in line already, and sees the flag when it runs.
@@ -358,7 +381,7 @@ impl Life {
                 self.begun = false;
                 self.failures = 0;
                 self.wait(WaitingOn::Ticket, Some(until));
-                vec![Effect::CloseQuestions, Effect::Checkpoint { until }, Effect::RunAt(until)]
+                vec![Effect::CloseQuestions, Effect::CancelChildren, Effect::Checkpoint { until }, Effect::RunAt(until)]
             }
             Verdict::ToolError { kind: ErrorKind::Unavailable, retry_after } => {
                 self.try_again(Ending::Tool(ErrorKind::Unavailable), retry_after, given)
@@ -400,14 +423,14 @@ impl Life {
         self.begun = false;
         self.wait(WaitingOn::Retry, Some(until));
         let attempt = self.attempt.saturating_add(1);
-        vec![Effect::CloseQuestions, Effect::Retry { attempt, until }, Effect::RunAt(until)]
+        vec![Effect::CloseQuestions, Effect::CancelChildren, Effect::Retry { attempt, until }, Effect::RunAt(until)]
     }
 
     fn end(&mut self, ending: Ending) -> Vec<Effect> {
         self.state = ending.state();
         self.waiting = None;
         self.begun = false;
-        let mut effects = vec![Effect::CloseQuestions, Effect::End(ending)];
+        let mut effects = vec![Effect::CloseQuestions, Effect::CancelChildren, Effect::End(ending)];
         if self.ticket {
             effects.push(Effect::CancelTicket);
         }

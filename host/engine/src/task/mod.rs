@@ -7,7 +7,7 @@ mod question;
 
 pub use machine::{Effect, Ending, ErrorKind, Given, Life, LifeEvent, Misfit, RetryPolicy, Verdict, ticket_delay};
 pub use model::{
-    Broke, ErrorClass, Level, OpenQuestion, Output, Part, PartData, Progress, Reply, Task, TaskError, TaskId,
+    Broke, Child, ErrorClass, Level, OpenQuestion, Output, Part, PartData, Progress, Reply, Task, TaskError, TaskId,
     TaskState, Waiting, WaitingOn,
 };
 pub use question::{AnswerSchema, Choice, Field, FieldKind, Form, FormField, TextFormat};

@@ -95,6 +95,8 @@ pub enum WaitingOn {
     Human,
     /// A moment in time.
     Timer,
+    /// The end of a child.
+    Child,
     /// The next look at external work, see `await-task` in the contract.
     Ticket,
     /// The next attempt.
@@ -107,13 +109,14 @@ impl WaitingOn {
         match self {
             Self::Human => "human",
             Self::Timer => "timer",
+            Self::Child => "child",
             Self::Ticket => "ticket",
             Self::Retry => "retry",
         }
     }
 
     pub(crate) fn parse(s: &str) -> Option<Self> {
-        [Self::Human, Self::Timer, Self::Ticket, Self::Retry].into_iter().find(|on| on.as_str() == s)
+        [Self::Human, Self::Timer, Self::Child, Self::Ticket, Self::Retry].into_iter().find(|on| on.as_str() == s)
     }
 }
 
@@ -146,6 +149,12 @@ pub struct Task {
     pub digest: String,
     /// The tool's name.
     pub tool: String,
+    /// The task that started it, if it is a child.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    /// The tasks that it started, in the order of their handles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<Child>,
     /// Where it stands.
     pub state: TaskState,
     /// There is something to do for it now, and no living host that does. The next one takes it over.
@@ -171,7 +180,8 @@ pub struct Task {
     /// What it said last about how far it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// The questions that may be answered, oldest first.
+    /// The questions that may be answered, oldest first: its own, and then those of its children and theirs, each with
+    /// the task that is to be answered.
     pub questions: Vec<OpenQuestion>,
     /// What the caller attached at the start.
     pub context: Value,
@@ -183,6 +193,21 @@ pub struct Task {
     /// Why a failed or cancelled task ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<TaskError>,
+}
+
+/// A task that another one started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Child {
+    /// What its parent knows it by. Children and questions of a task share their numbers.
+    pub handle: u32,
+    /// Its name.
+    pub task: TaskId,
+    /// The plugin's name.
+    pub plugin: String,
+    /// The tool's name.
+    pub tool: String,
+    /// Where it stands.
+    pub state: TaskState,
 }
 
 /// How far a task is.
@@ -221,6 +246,9 @@ pub enum Level {
 pub struct OpenQuestion {
     /// Its number within the task, counted from 1.
     pub question: u32,
+    /// The task to answer to, where that is another one than the one that was looked at: a child of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
     /// One sentence.
     pub prompt: String,
     /// Markdown shown under the prompt.

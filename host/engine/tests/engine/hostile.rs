@@ -269,7 +269,8 @@ async fn a_tool_that_wants_others_is_refused_and_the_journal_says_so() {
     let starts =
         "(call $start_tool (i32.const 131072) (i32.const 1000000) (i32.const 2048) (i32.const 0) (i32.const 3000))";
     let body = format!(
-        "(memory.fill (i32.const 131072) (i32.const 97) (i32.const 1000000)) {starts} {}",
+        "(memory.fill (i32.const 131072) (i32.const 97) (i32.const 1000000))
+         (i32.store8 (i32.const 131073) (i32.const 47)) {starts} {}",
         say("(i32.load8_u (i32.const 3004))")
     );
     let task = completed(&host, &Guest::new(&body)).await;

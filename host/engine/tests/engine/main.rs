@@ -2,11 +2,13 @@
 
 mod basics;
 mod cancel;
+mod children;
 mod common;
 mod disk;
 mod hostile;
 mod hosts;
 mod install;
+mod kin;
 mod limits;
 mod questions;
 mod start;

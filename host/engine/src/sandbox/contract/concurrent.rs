@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::convert::wit_reply;
+use super::convert::{wit_outcome, wit_reply};
 use crate::clock::Timestamp;
-use crate::journal::{Call, EventKind, Record, Recorded, Turn};
+use crate::journal::{Call, Record, Recorded, Turn};
 use crate::sandbox::bindings::longhaul::tool::concurrent::Host;
 use crate::sandbox::bindings::longhaul::tool::task::WaitError;
 use crate::sandbox::bindings::longhaul::tool::types::{self, Millis};
@@ -17,23 +17,8 @@ impl Host for Guest {
         Ok(self.open_question(question, false).await?.map(|asked| asked.number))
     }
 
-    fn start_tool(&mut self, tool: String, input: String) -> wasmtime::Result<Result<u32, WaitError>> {
-        let mut recorder = self.run.recorder();
-        let arguments = [tool.as_bytes(), &[0], input.as_bytes()].concat();
-        match self.run.expect(&mut recorder, Call::StartTool, &arguments)? {
-            Some(Recorded::Record(Record::Declined { why, .. })) => Ok(Err(WaitError::Refused(why))),
-            Some(other) => Err(Interrupted::from(recorder.mismatch(Call::StartTool, &other)).into()),
-            None => {
-                let why = "this host grants no tools to tools".to_owned();
-                recorder.record(&Record::Declined { malformed: false, why: why.clone() });
-                let now = self.run.now();
-                recorder.aside(
-                    now,
-                    EventKind::Refused { what: format!("tool `{}`", crate::json::cut(&tool)), why: why.clone() },
-                );
-                Ok(Err(WaitError::Refused(why)))
-            }
-        }
+    async fn start_tool(&mut self, tool: String, input: String) -> wasmtime::Result<Result<u32, WaitError>> {
+        Ok(self.start_child(tool, input).await?)
     }
 
     async fn wait_any(
@@ -62,10 +47,8 @@ impl Host for Guest {
         Ok(if asked.seen { reply.map(wit_reply) } else { None })
     }
 
-    fn result_of(&mut self, child: u32) -> wasmtime::Result<Option<Result<types::Output, types::ToolError>>> {
-        // No child can have been started, so there is nothing to record but the call.
-        self.run.next(&mut self.run.recorder(), Call::ResultOf, &child.to_le_bytes())?;
-        Ok(None)
+    async fn result_of(&mut self, child: u32) -> wasmtime::Result<Option<Result<types::Output, types::ToolError>>> {
+        Ok(self.outcome_of(child).await?.map(wit_outcome))
     }
 
     async fn withdraw(&mut self, handle: u32) -> wasmtime::Result<()> {
@@ -75,6 +58,10 @@ impl Host for Guest {
         let asked = self.questions.iter().any(|asked| asked.number == handle);
         if matches!(turn, Turn::Live) && asked && run.inbox.reply(handle).is_none() {
             run.settle(handle, Reply::Closed).await?;
+        }
+        let started = self.children.iter().any(|child| child.handle == handle);
+        if matches!(turn, Turn::Live) && started && !run.inbox.ended(handle) {
+            run.withdraw(handle).await?;
         }
         Ok(())
     }
@@ -125,6 +112,8 @@ impl Guest {
             .filter(|asked| on.contains(&asked.number))
             .filter_map(|asked| Some((asked.number, asked.deadline?)))
             .collect();
+        let asks = on.iter().any(|handle| self.questions.iter().any(|asked| asked.number == *handle));
+        let on_whom = if asks { WaitingOn::Human } else { WaitingOn::Child };
         let mut written = false;
         loop {
             let version = run.inbox.version();
@@ -134,7 +123,7 @@ impl Guest {
                     run.settle(*question, Reply::TimedOut).await?;
                 }
             }
-            let settled = on.iter().position(|question| run.inbox.reply(*question).is_some());
+            let settled = on.iter().position(|handle| run.inbox.reply(*handle).is_some() || run.inbox.ended(*handle));
             let outcome = if let Some(place) = settled {
                 Some(Record::Found(u32::try_from(place).ok()))
             } else if run.inbox.cancelled().is_some() {
@@ -153,11 +142,13 @@ impl Guest {
             }
             let until = deadlines.iter().map(|(_, deadline)| *deadline).chain(end).min();
             if !written {
-                run.commit(Some(Waiting { on: WaitingOn::Human, until })).await?;
+                run.commit(Some(Waiting { on: on_whom, until })).await?;
                 written = true;
                 continue;
             }
-            run.wait(version, WaitingOn::Human, until).await?;
+            run.wait(version, on_whom, until).await?;
+            // Whatever arrived has put the task in line. If it was something else, it waits again.
+            written = false;
         }
     }
 
@@ -165,15 +156,21 @@ impl Guest {
         if on.is_empty() {
             return Some("`on` is empty: there is nothing to wait for".into());
         }
-        let known = |handle: &u32| self.questions.iter().any(|asked| asked.number == *handle);
+        let known = |handle: &u32| {
+            self.questions.iter().any(|asked| asked.number == *handle)
+                || self.children.iter().any(|child| child.handle == *handle)
+        };
         on.iter().find(|handle| !known(handle)).map(|handle| format!("this task has opened no {handle}"))
     }
 
     /// Whoever was found settled is seen to be so.
     fn found(&mut self, on: &[u32], found: Option<u32>) -> Option<u32> {
-        let question = found.and_then(|place| on.get(place as usize)).copied();
-        for asked in self.questions.iter_mut().filter(|asked| Some(asked.number) == question) {
+        let handle = found.and_then(|place| on.get(place as usize)).copied();
+        for asked in self.questions.iter_mut().filter(|asked| Some(asked.number) == handle) {
             asked.seen = true;
+        }
+        for child in self.children.iter_mut().filter(|child| Some(child.handle) == handle) {
+            child.seen = true;
         }
         found
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::json;
 use crate::limits::OUTPUT_BYTES;
@@ -107,4 +107,41 @@ pub(super) fn wit_reply(reply: Reply) -> types::Reply {
         Reply::Declined { reason, .. } => types::Reply::Declined(reason),
         Reply::TimedOut | Reply::Closed => types::Reply::TimedOut,
     }
+}
+
+/// What became of a child. A run that broke has failed, for whoever started it; its code is in the details.
+pub(super) fn wit_outcome(outcome: Result<Output, TaskError>) -> Result<types::Output, types::ToolError> {
+    outcome.map(wit_output).map_err(|error| {
+        let (kind, details) = match error.class {
+            ErrorClass::Tool => (wit_kind(&error.code), error.details),
+            ErrorClass::Run => {
+                (types::ErrorKind::Failed, Some(json!({ "code": error.code, "details": error.details })))
+            }
+        };
+        let details = details.map(|details| details.to_string());
+        types::ToolError { kind, message: error.message, retry_after: None, details }
+    })
+}
+
+fn wit_kind(code: &str) -> types::ErrorKind {
+    match code {
+        "invalid-input" => types::ErrorKind::InvalidInput,
+        "unavailable" => types::ErrorKind::Unavailable,
+        "cancelled" => types::ErrorKind::Cancelled,
+        _ => types::ErrorKind::Failed,
+    }
+}
+
+fn wit_output(output: Output) -> types::Output {
+    let part = |part: Part| types::Part {
+        media_type: part.media_type,
+        name: part.name,
+        data: match part.data {
+            PartData::Text(text) => types::PartData::Text(text),
+            PartData::Bytes(bytes) => types::PartData::Bytes(bytes),
+            PartData::Link(uri) => types::PartData::Link(uri),
+        },
+    };
+    let structured = output.structured.map(|structured| structured.to_string());
+    types::Output { parts: output.parts.into_iter().map(part).collect(), structured }
 }

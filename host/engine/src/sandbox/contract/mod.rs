@@ -1,5 +1,6 @@
 //! The contract's imports, each by record and replay.
 
+mod children;
 mod concurrent;
 mod convert;
 mod questions;

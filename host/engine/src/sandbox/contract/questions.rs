@@ -20,7 +20,7 @@ impl Guest {
         waits: bool,
     ) -> Result<Result<Asked, WaitError>, Interrupted> {
         let run = self.run.clone();
-        let number = run.asked_before + self.questions.len() as u32 + 1;
+        let number = self.next_handle();
         let (asked, fresh) = {
             let mut recorder = run.recorder();
             match run.expect(&mut recorder, Call::Ask, &arguments(&question))? {
@@ -73,7 +73,7 @@ impl Guest {
         if size > QUESTION_BYTES {
             return Err(WaitError::Refused(format!("a question of {size} bytes; it may have {QUESTION_BYTES}")));
         }
-        if number > QUESTIONS {
+        if self.run.opened.questions + self.questions.len() as u32 >= QUESTIONS {
             return Err(WaitError::Refused(format!("a task may ask {QUESTIONS} questions, and this one has")));
         }
         let open = self.questions.iter().filter(|asked| self.run.inbox.reply(asked.number).is_none()).count();
@@ -89,6 +89,7 @@ impl Guest {
         let deadline = question.timeout.map(|millis| self.run.now().after(Duration::from_millis(millis)));
         Ok(OpenQuestion {
             question: number,
+            task: None,
             prompt: question.prompt,
             detail: question.detail,
             answer,

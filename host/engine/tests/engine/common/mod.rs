@@ -89,6 +89,7 @@ const IMPORTS: &[(&str, &str)] = &[
         "$start_tool",
         r#"(import "longhaul:tool/concurrent@0.1.0" "start-tool" (func $start_tool (param i32 i32 i32 i32 i32)))"#,
     ),
+    ("$result_of", r#"(import "longhaul:tool/concurrent@0.1.0" "result-of" (func $result_of (param i32 i32)))"#),
 ];
 
 /// A guest in the making: what each export does before it returns.
@@ -236,6 +237,46 @@ fn question(import: &str, timeout: Option<u64>) -> String {
            (i32.const 2100) (i32.const 18) (i32.const {there}) (i64.const {timeout})
            (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 3000))"
     )
+}
+
+/// Starts `kid/run` with `{}`, of a guest made by [`parent`]; the handle is at 3004, after `ok` 0 at 3000.
+pub const START: &str =
+    "(call $start_tool (i32.const 2200) (i32.const 7) (i32.const 2220) (i32.const 2) (i32.const 3000))";
+
+/// A plugin `test` whose tool `run` may start `kid/run`.
+pub fn parent(execute: &str) -> Guest {
+    let manifest = needing("test", &["kid/run"]);
+    Guest { manifest, ..Guest::new(execute) }.text(2200, "kid/run").text(2220, "{}").with_question()
+}
+
+/// A plugin `kid` with a tool `run`.
+pub fn kid(execute: &str) -> Guest {
+    Guest { manifest: manifest("kid", "run"), ..Guest::new(execute) }.with_question()
+}
+
+/// The smallest manifest of a plugin that may start other tools, and can do without.
+pub fn needing(plugin: &str, tools: &[&str]) -> String {
+    let needs: Vec<_> = tools
+        .iter()
+        .map(|tool| format!(r#"{{"kind":"tool","name":"{tool}","why":"A test.","required":false}}"#))
+        .collect();
+    manifest(plugin, "run").replace(r#""tools":"#, &format!(r#""needs":[{}],"tools":"#, needs.join(",")))
+}
+
+/// Waits for any of these handles; the outcome is at 3100: `ok` 0, then at 3104 whether there is one, and its place at 3108.
+pub fn wait_any(on: &[u32], timeout: Option<u64>) -> String {
+    let stores: String =
+        (0..).zip(on).map(|(i, it)| format!("(i32.store (i32.const {}) (i32.const {it}))", 3200 + 4 * i)).collect();
+    let (there, timeout, length) = (i32::from(timeout.is_some()), timeout.unwrap_or(0), on.len());
+    format!(
+        "{stores} (call $wait_any (i32.const 3200) (i32.const {length}) (i32.const {there}) (i64.const {timeout})
+           (i32.const 3100))"
+    )
+}
+
+/// The result of a child is at 3400: whether there is one, then at 3408 `ok` 0, then at 3416 an output or an error.
+pub fn result_of(child: u32) -> String {
+    format!("(call $result_of (i32.const {child}) (i32.const 3400))")
 }
 
 /// Reports a number as progress, without a message.

@@ -1,0 +1,112 @@
+//! Starting a child: everything that could refuse it is asked before it is taken, as it is for a task that a caller starts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Runner;
+use crate::limits::{CHILD_DEPTH, INPUT_BYTES};
+use crate::plugin::{Manifest, Ready};
+use crate::sandbox::Refusal;
+use crate::store::{self, Kin, NewRow, RunRow};
+use crate::task::TaskId;
+use crate::{Error, EventKind};
+
+/// The child that a guest asks for.
+pub(super) struct Wanted {
+    pub handle: u32,
+    /// `plugin/tool`, if it is well said.
+    pub tool: String,
+    pub input: String,
+}
+
+impl Runner {
+    /// A child of `parent`, ready to be taken; or why there is none.
+    pub(super) async fn child(
+        self: &Arc<Self>,
+        parent: &RunRow,
+        manifest: &Manifest,
+        wanted: Wanted,
+    ) -> Result<Result<NewRow, Refusal>, Error> {
+        match self.found(parent, manifest, &wanted).await {
+            Ok(Ok((ready, tool, input))) => self.row(parent, &ready, tool, input, wanted.handle).map(Ok),
+            Ok(Err(refusal)) => Ok(Err(refusal)),
+            Err(error @ Error::Input { .. }) => Ok(Err(Refusal::malformed(error.to_string()))),
+            Err(error @ (Error::UnknownTool { .. } | Error::MissingGrant { .. } | Error::Plugin(_))) => {
+                Ok(Err(Refusal::refused(error.to_string())))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn found(
+        self: &Arc<Self>,
+        parent: &RunRow,
+        manifest: &Manifest,
+        wanted: &Wanted,
+    ) -> Result<Result<(Arc<Ready>, String, String), Refusal>, Error> {
+        let refused = |why: String| Ok(Err(Refusal::refused(why)));
+        let shown = crate::json::cut(&wanted.tool);
+        let Some((plugin, tool)) = wanted.tool.split_once('/') else {
+            let why = format!("`{shown}` names no tool: say PLUGIN/TOOL");
+            return Ok(Err(Refusal::malformed(why)));
+        };
+        if !manifest.declares_tool(&wanted.tool) {
+            return refused(format!("`{}` declares no need of tool `{shown}`", manifest.name));
+        }
+        if !parent.grants.tools.contains(&wanted.tool) {
+            return refused(format!("tool `{shown}` was not granted to this task"));
+        }
+        if parent.depth >= CHILD_DEPTH {
+            return refused(format!(
+                "children may stand {CHILD_DEPTH} below their root, as this task does (limit `depth`)"
+            ));
+        }
+        if wanted.input.len() > INPUT_BYTES {
+            let why = format!("the input has {} bytes; it may have {INPUT_BYTES}", wanted.input.len());
+            return Ok(Err(Refusal::malformed(why)));
+        }
+        let input = match crate::json::parse(&wanted.input) {
+            Ok(input) => input,
+            Err(problem) => return Ok(Err(Refusal::malformed(format!("the input is no JSON: {problem}")))),
+        };
+        let Some(digest) = self.store.read(|sql| store::newest(sql, plugin))? else {
+            return refused(format!("no plugin `{plugin}` is installed"));
+        };
+        let ready = self.ready(&digest).await?;
+        let input = ready.accept(tool, &input)?;
+        // Settings are its parent's own.
+        ready.manifest.has_what_it_needs(&BTreeMap::new(), &parent.grants)?;
+        Ok(Ok((ready, tool.to_owned(), input)))
+    }
+
+    /// It has what its parent has, but for the settings.
+    fn row(&self, parent: &RunRow, ready: &Ready, tool: String, input: String, handle: u32) -> Result<NewRow, Error> {
+        let created_at = self.clock.now();
+        let manifest = &ready.manifest;
+        let lease = parent.lease.ok_or_else(|| Error::Fault("a task runs that nobody owns".into()))?;
+        Ok(NewRow {
+            id: TaskId::random(created_at),
+            namespace: parent.namespace.clone(),
+            session: parent.session.clone(),
+            digest: ready.digest.clone(),
+            tool: tool.clone(),
+            input,
+            context: parent.context.clone(),
+            settings: "{}".into(),
+            grants: parent.grants.clone(),
+            limits: parent.limits,
+            kin: Some(Kin { parent: parent.n, root: parent.root, handle, depth: parent.depth + 1 }),
+            key: None,
+            created_at,
+            deadline: parent.deadline,
+            owner: lease.owner,
+            started: EventKind::Started {
+                plugin: manifest.name.clone(),
+                version: manifest.version.clone(),
+                digest: ready.digest.clone(),
+                tool,
+                deadline: parent.deadline,
+            },
+        })
+    }
+}
