@@ -1,6 +1,7 @@
 //! What can go wrong for an embedder, with the facts in fields.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::task::{Reply, TaskId, TaskState};
 
@@ -83,13 +84,17 @@ pub enum Error {
         /// The task that was started with it.
         task: TaskId,
     },
-    /// More work than the host takes at once.
-    #[error("the queue is full: {queued} tasks wait already (limit {limit}); try again in a moment")]
+    /// More work than the host takes at once, from this namespace, for this plugin or in all.
+    #[error("the queue is full: {whose} may have {value} (limit `{limit}`); try again in {}", brief(.retry_after))]
     QueueFull {
-        /// Tasks that wait.
-        queued: usize,
-        /// The most that may.
-        limit: usize,
+        /// `namespace ..`, `plugin ..` or `this host`.
+        whose: String,
+        /// The limit that was reached, by its name in [`QueueLimits`](crate::QueueLimits).
+        limit: &'static str,
+        /// What it allows.
+        value: usize,
+        /// When to come again.
+        retry_after: Duration,
     },
     /// There is no such task in this namespace.
     #[error("no task `{0}`")]
@@ -161,6 +166,10 @@ pub enum Error {
     /// A fault of the host or the machine.
     #[error("host fault: {0}")]
     Fault(String),
+}
+
+fn brief(time: &Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
 }
 
 fn list(questions: &[u32]) -> String {

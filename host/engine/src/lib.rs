@@ -43,7 +43,7 @@ pub use clock::{Clock, RealClock, SimulatedClock, Timestamp};
 pub use error::{Error, PluginError, StoreError};
 pub use host::{DEFAULT_NAMESPACE, Host, HostBuilder, NewTask, Started, TaskFilter};
 pub use journal::{Event, EventKind, LogStream};
-pub use limits::{COMPONENT_BYTES, INPUT_BYTES, LIFE, Limits, OUTPUT_BYTES};
+pub use limits::{COMPONENT_BYTES, INPUT_BYTES, LIFE, Limits, OUTPUT_BYTES, QueueLimits};
 pub use plugin::{Hints, Manifest, Need, NeedKind, Pace, Plugin, Tool};
 pub use task::{
     AnswerSchema, Broke, Child, Choice, ErrorClass, Field, FieldKind, Form, FormField, Level, OpenQuestion, Output,

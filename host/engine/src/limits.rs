@@ -51,6 +51,49 @@ impl Limits {
     }
 }
 
+/// How many tasks of one namespace, or of one plugin, a host takes at once. What is beyond is refused at the start with
+/// [`Error::QueueFull`], which says when to come again; a task that was taken waits in line instead. Each process counts
+/// its own.
+///
+/// ```
+/// use longhaul::QueueLimits;
+///
+/// let limits = QueueLimits { running: 8, ..QueueLimits::default() };
+/// assert_eq!(limits.queued, 100_000);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// Tasks that have an instance at once, warm ones included. 192 by default, of the 256 that there are in all.
+    pub running: usize,
+    /// Tasks that stand in line at once. 100,000 by default; a host has 400,000 in all.
+    pub queued: usize,
+    /// Starts in one second, by the host's clock; as many at once. 20,000 by default.
+    pub starts_per_second: u32,
+}
+
+impl Default for QueueLimits {
+    fn default() -> Self {
+        Self { running: 192, queued: 100_000, starts_per_second: 20_000 }
+    }
+}
+
+impl QueueLimits {
+    /// These limits, if any task can pass them.
+    pub(crate) fn checked(self, what: &'static str) -> Result<Self, Error> {
+        let none = match self {
+            Self { running: 0, .. } => "running",
+            Self { queued: 0, .. } => "queued",
+            Self { starts_per_second: 0, .. } => "starts_per_second",
+            _ => return Ok(self),
+        };
+        let allowed = format!("`{none}` must be 1 at least, or no task is ever run");
+        Err(Error::OutOfRange { what, value: format!("{self:?}"), allowed })
+    }
+}
+
+/// Tasks that stand in line in one process.
+pub(crate) const QUEUED: usize = 400_000;
+
 /// Bytes that a component's file may have.
 pub const COMPONENT_BYTES: u64 = 64 << 20;
 

@@ -12,7 +12,7 @@ use crate::plugin::{Library, create_private_dir};
 use crate::runner::{Parts, Runner, Watchers};
 use crate::store::{Notice, Store, enrol};
 use crate::testing::CrashPlan;
-use crate::{Error, Limits, StoreError};
+use crate::{Error, Limits, QueueLimits, StoreError};
 
 /// How long an instance is kept while its task waits, if nobody needs its place.
 const WARM: Duration = Duration::from_secs(2);
@@ -34,6 +34,8 @@ pub struct HostBuilder {
     data_dir: PathBuf,
     clock: Arc<dyn Clock>,
     limits: Limits,
+    namespace_queue: QueueLimits,
+    plugin_queue: QueueLimits,
     warm: Duration,
     take_over: bool,
     heartbeat: Duration,
@@ -46,6 +48,8 @@ impl Default for HostBuilder {
             data_dir: PathBuf::from("longhaul-data"),
             clock: Arc::new(RealClock),
             limits: Limits::default(),
+            namespace_queue: QueueLimits::default(),
+            plugin_queue: QueueLimits::default(),
             warm: WARM,
             take_over: true,
             heartbeat: HEARTBEAT,
@@ -74,6 +78,21 @@ impl HostBuilder {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// How many tasks of one namespace are taken at once. Namespaces take turns, so that none has to wait for all of
+    /// another's tasks.
+    #[must_use]
+    pub fn namespace_queue(mut self, limits: QueueLimits) -> Self {
+        self.namespace_queue = limits;
+        self
+    }
+
+    /// How many tasks of one plugin (one digest) are taken at once.
+    #[must_use]
+    pub fn plugin_queue(mut self, limits: QueueLimits) -> Self {
+        self.plugin_queue = limits;
         self
     }
 
@@ -113,13 +132,16 @@ impl HostBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] with what is wrong with the database, and nothing is touched then.
+    /// [`Error::OutOfRange`] if an option makes no sense; [`Error::Store`] with what is wrong with the database. Nothing is
+    /// touched then.
     pub async fn open(self) -> Result<Host, Error> {
         if self.heartbeat < FASTEST {
             let (value, allowed) =
                 (format!("{:?}", self.heartbeat), format!("at least {FASTEST:?} must lie between two"));
             return Err(Error::OutOfRange { what: "heartbeat", value, allowed });
         }
+        let namespace_queue = self.namespace_queue.checked("`namespace_queue`")?;
+        let plugin_queue = self.plugin_queue.checked("`plugin_queue`")?;
         let database = self.data_dir.join("longhaul.db");
         create_private_dir(&self.data_dir).map_err(|error| unwritable(&database, &error))?;
         let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
@@ -156,6 +178,8 @@ impl HostBuilder {
             take_over: self.take_over,
             crash: self.crash,
             limits: self.limits,
+            namespace_queue,
+            plugin_queue,
             notices,
         });
         Ok(Host { handle: Arc::new(Handle { runner }), namespace: super::DEFAULT_NAMESPACE.into() })

@@ -13,7 +13,7 @@ pub use builder::HostBuilder;
 pub use new_task::{NewTask, Started};
 
 use crate::runner::{Runner, blocking};
-use crate::store::{self, Step};
+use crate::store::{self, Moved, Step};
 use crate::task::{AnswerSchema, LifeEvent, Reply, Task, TaskId, TaskState};
 use crate::{Error, EventKind};
 
@@ -226,17 +226,18 @@ impl Host {
             .store
             .read(|sql| Ok::<_, crate::StoreError>((store::run_row(sql, n)?, store::unfinished_below(sql, n)?)))?;
         if let Some(row) = row.filter(|_| !state.is_terminal()) {
-            tree.push((n, row.lease.map(|lease| lease.owner)));
+            let owner = row.lease.map(|lease| lease.owner);
+            tree.push((Moved { n, namespace: row.namespace, digest: row.digest }, owner));
         }
         let mut adopted = false;
-        for (n, owner) in tree {
+        for (task, owner) in tree {
             adopted |= match owner {
                 Some(owner) if owner == runner.owners.me() => {
-                    runner.enqueue(n, None);
+                    runner.enqueue_moved(&task);
                     true
                 }
                 Some(owner) if runner.owners.lives(owner) => false,
-                owner => runner.claim(n, owner).await?,
+                owner => runner.claim(task.n, owner).await?,
             };
         }
         Ok(adopted)

@@ -1,7 +1,5 @@
 //! Starting a task: everything that could refuse it is asked before it is taken.
 
-use std::sync::atomic::Ordering;
-
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -9,12 +7,10 @@ use super::{Host, NewTask, Started};
 use crate::json::DEPTH;
 use crate::limits::LIFE;
 use crate::plugin::{Need, NeedKind, Ready};
+use crate::runner::{Full, Lane, Whose};
 use crate::store::{self, Inserted, NewRow};
 use crate::task::TaskId;
 use crate::{Error, EventKind};
-
-/// Tasks that may stand in line in this process.
-const QUEUED: usize = 100_000;
 
 /// Bytes of a session, a key, a setting.
 const SHORT_TEXT: usize = 4 << 10;
@@ -38,23 +34,42 @@ impl Host {
         if *runner.stopping.borrow() {
             return Err(Error::ShuttingDown);
         }
-        let queued = runner.waiting.load(Ordering::Relaxed);
-        if queued >= QUEUED {
-            return Err(Error::QueueFull { queued, limit: QUEUED });
-        }
         let digest = self.newest(&new.plugin)?;
         let ready = runner.ready(&digest).await?;
         let row = self.row(&new, &ready)?;
+        let lane = Lane::new(&row.namespace, &row.digest);
+        // Until the task stands in line, or is not taken.
+        let _room = match runner.admit(&lane) {
+            Ok(room) => room,
+            Err(full) => {
+                // A start that was taken, and is said again, takes no room.
+                let existing = self.read(move |runner| runner.store.read(|sql| row.existing(sql))).await?;
+                return match existing {
+                    Some(id) => Ok(Started { id, existing: true }),
+                    None => Err(self.full(full, &ready)),
+                };
+            }
+        };
         let fresh = row.clone();
         let inserted = runner.store.write("the task", move |tx| row.insert(tx)).await?;
         Ok(match inserted {
             Inserted::Existing { id } => Started { id, existing: true },
             Inserted::New { n } => {
                 let id = fresh.id.clone();
-                runner.enqueue(n, Some(fresh.into_run_row(n)));
+                runner.enqueue(n, lane, Some(fresh.into_run_row(n)));
                 Started { id, existing: false }
             }
         })
+    }
+
+    fn full(&self, full: Full, ready: &Ready) -> Error {
+        let Full { whose, limit, value, retry_after } = full;
+        let whose = match whose {
+            Whose::Host => "this host".to_owned(),
+            Whose::Namespace => format!("namespace `{}`", self.namespace),
+            Whose::Plugin => format!("plugin `{}`", ready.manifest.name),
+        };
+        Error::QueueFull { whose, limit, value, retry_after }
     }
 
     /// The digest of the newest plugin of that name, or the digest itself.

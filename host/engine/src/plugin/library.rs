@@ -237,6 +237,7 @@ async fn describe(loaded: &Loaded, memory: u64) -> Result<String, PluginError> {
         How::Stopped(_) => PluginError::Describe(format!("it took longer than {DESCRIBE_TIME:?}")),
         How::Interrupted(_) => failed("it asked for something that only a task may ask for"),
         How::Broke(_, message) => PluginError::Describe(message),
+        How::NoInstance => failed("all instances are taken by tasks; install it again in a moment"),
         How::Returned(_) => failed("the host is at fault"),
     })
 }

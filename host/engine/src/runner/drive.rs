@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Runner;
 use super::segment::{Purpose, Segment};
+use super::{PAUSE, Runner};
 use crate::clock::Timestamp;
 use crate::journal::Diverged;
 use crate::limits::DEATHS;
@@ -15,8 +15,15 @@ use crate::task::{
 };
 use crate::{Error, StoreError};
 
-/// How long a task rests whose steps could not be written, or whose plugin is not at hand.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Why a task gives its place back.
+pub(super) enum Left {
+    /// There is nothing to do for it, for now or for ever.
+    Rests,
+    /// Its guest waits for more than had arrived at this version of the inbox.
+    Waits(u64),
+    /// The pool of instances had none for it.
+    NoInstance,
+}
 
 /// What follows a segment.
 enum Next {
@@ -28,24 +35,27 @@ enum Next {
     Rest,
     /// Nothing, unless more has arrived than what had at this version of the inbox.
     RestAt(u64),
+    /// The same again, when there is an instance.
+    NoInstance,
 }
 
 impl Runner {
-    /// Runs a task until it ends or waits. Gives the version of the inbox that its guest has seen, if it waits for more.
-    pub(super) async fn drive(self: &Arc<Self>, task: i64) -> Option<u64> {
+    /// Runs a task until it ends or waits.
+    pub(super) async fn drive(self: &Arc<Self>, task: i64) -> Left {
         loop {
             match self.segment(task).await {
                 Ok(Next::CleanUp) => {}
                 Ok(Next::Again) if !*self.stopping.borrow() => {}
-                Ok(Next::RestAt(version)) => return Some(version),
-                Ok(Next::Again | Next::Rest) => return None,
+                Ok(Next::RestAt(version)) => return Left::Waits(version),
+                Ok(Next::NoInstance) => return Left::NoInstance,
+                Ok(Next::Again | Next::Rest) => return Left::Rests,
                 // Somebody else runs it now.
-                Err(Error::Store(StoreError::NotOwner)) => return None,
+                Err(Error::Store(StoreError::NotOwner)) => return Left::Rests,
                 Err(error) => {
                     tracing::warn!("task {task} pauses: {error}");
                     tokio::time::sleep(PAUSE).await;
                     if *self.stopping.borrow() {
-                        return None;
+                        return Left::Rests;
                     }
                 }
             }
@@ -57,7 +67,7 @@ impl Runner {
         // One that was asked to stop while it stood in line is no more what it was.
         let fresh = fresh.filter(|_| self.inbox(task).is_none_or(|inbox| inbox.cancelled().is_none()));
         let row = match fresh {
-            Some(row) => row,
+            Some(row) => *row,
             None => match self.store.read(|sql| store::run_row(sql, task))? {
                 Some(row) => row,
                 None => return Ok(Next::Rest),
@@ -161,6 +171,11 @@ impl Runner {
                 next = Next::RestAt(version);
             }
             How::Interrupted(Interrupted::Dropped) => step.fuel = 0,
+            How::NoInstance => {
+                step.event = Some(LifeEvent::Dropped);
+                step.fuel = 0;
+                next = Next::NoInstance;
+            }
             How::Interrupted(Interrupted::Abandoned) | How::Stopped(Stop::Unwritten) => {
                 let ended =
                     self.store.read(|sql| store::run_row(sql, row.n))?.is_none_or(|row| row.state.is_terminal());

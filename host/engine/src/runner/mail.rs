@@ -1,12 +1,12 @@
 //! What was committed, here or by another process, and who must hear of it.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use tokio::sync::mpsc;
 
-use super::Runner;
+use super::{Lane, Runner};
 use crate::StoreError;
-use crate::store::{self, Notice};
+use crate::store::{self, Notice, RunRow};
 
 /// Passes on what was committed.
 pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedReceiver<Vec<Notice>>) {
@@ -41,15 +41,15 @@ pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedRecei
 
 impl Runner {
     /// Brings a task what has arrived for it, if it is this host's to run.
-    fn deliver(&self, task: i64) {
+    fn deliver(self: &Arc<Self>, task: i64) {
         let filled = self.inbox(task).is_some().then(|| self.fill(task));
         let delivered = match filled {
             // It may have left meanwhile, without having seen this.
             Some(filled) if self.is_live(task) || filled.is_err() => filled,
             _ => self.store.read(|sql| store::run_row(sql, task)).map(|row| {
-                let mine = row.is_some_and(|row| row.lease.is_some_and(|lease| lease.owner == self.owners.me()));
-                if mine {
-                    self.enqueue(task, None);
+                let mine = |row: &RunRow| row.lease.is_some_and(|lease| lease.owner == self.owners.me());
+                if let Some(row) = row.filter(|row| mine(row) && !row.is_over()) {
+                    self.enqueue(task, Lane::new(&row.namespace, &row.digest), None);
                 }
             }),
         };
@@ -68,7 +68,10 @@ impl Runner {
                 store::run_row(sql, task)?,
             ))
         })?;
-        inbox.fill(replies, ended, row.is_some_and(|row| row.cancel), self.clock.now());
+        inbox.fill(replies, ended, row.as_ref().is_some_and(|row| row.cancel), self.clock.now());
+        if let Some(row) = row.filter(RunRow::is_over) {
+            self.leave_line(task, &row);
+        }
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 mod children;
 mod drive;
+mod line;
 mod mail;
 mod owners;
 mod replay;
@@ -10,21 +11,30 @@ mod timers;
 mod watch;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, Semaphore, mpsc, watch as channel};
+use tokio::sync::{Notify, mpsc, watch as channel};
 
+use self::drive::Left;
+use self::line::{Caps, Line};
 use crate::clock::Clock;
+use crate::limits::QUEUED;
 use crate::plugin::{Library, Ready};
 use crate::sandbox::{INSTANCES, Inbox};
 use crate::store::{Notice, Owners, RunRow, Store, plugin_row};
 use crate::testing::CrashPlan;
-use crate::{Error, Limits, PluginError};
+use crate::{Error, Limits, PluginError, QueueLimits};
 
+pub(crate) use line::{Full, Lane, Whose};
 pub use replay::Replayed;
 pub(crate) use watch::Watchers;
+
+/// Tasks in line of which what the database says is kept in memory.
+const FRESH: usize = 1_000;
+
+/// How long a task rests whose steps could not be written, or that there is no instance for.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Everything that running tasks needs. Shared by the host's handles and its background work.
 pub(crate) struct Runner {
@@ -39,10 +49,9 @@ pub(crate) struct Runner {
     pub limits: Limits,
     /// The tasks that stand in line or run here.
     live: Mutex<HashMap<i64, Live>>,
-    line: mpsc::UnboundedSender<i64>,
-    /// Tasks that stand in line.
-    pub waiting: AtomicUsize,
-    places: Arc<Semaphore>,
+    line: Mutex<Line>,
+    /// Nothing runs any more.
+    idle: Notify,
     crowded: channel::Sender<bool>,
     /// A timer may be due earlier than was known.
     earlier: Notify,
@@ -53,7 +62,7 @@ pub(crate) struct Runner {
 struct Live {
     inbox: Arc<Inbox>,
     /// Just taken: what the database would say of it.
-    fresh: Option<RunRow>,
+    fresh: Option<Box<RunRow>>,
     /// Something happened while it was about to leave.
     again: bool,
 }
@@ -69,13 +78,20 @@ pub(crate) struct Parts {
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
     pub limits: Limits,
+    pub namespace_queue: QueueLimits,
+    pub plugin_queue: QueueLimits,
     pub notices: mpsc::UnboundedReceiver<Vec<Notice>>,
 }
 
 impl Runner {
     /// Begins to run tasks, on the current tokio runtime.
     pub fn begin(parts: Parts) -> Arc<Self> {
-        let (line, queue) = mpsc::unbounded_channel();
+        let caps = Caps {
+            places: INSTANCES as usize,
+            queued: QUEUED,
+            namespaces: parts.namespace_queue,
+            plugins: parts.plugin_queue,
+        };
         let runner = Arc::new(Self {
             store: parts.store,
             owners: parts.owners,
@@ -87,16 +103,14 @@ impl Runner {
             crash: parts.crash,
             limits: parts.limits,
             live: Mutex::default(),
-            line,
-            waiting: AtomicUsize::new(0),
-            places: Arc::new(Semaphore::new(INSTANCES as usize)),
+            line: Mutex::new(Line::new(caps)),
+            idle: Notify::new(),
             crowded: channel::Sender::new(false),
             earlier: Notify::new(),
             stopping: channel::Sender::new(false),
         });
         // None of them keeps the runner alive: they end when the host is dropped.
         let weak = Arc::downgrade(&runner);
-        tokio::spawn(serve(weak.clone(), queue, runner.stopping.subscribe()));
         tokio::spawn(mail::read(weak.clone(), parts.notices));
         tokio::spawn(timers::watch(weak.clone(), runner.stopping.subscribe()));
         tokio::spawn(owners::beat(weak.clone(), runner.stopping.subscribe()));
@@ -104,18 +118,52 @@ impl Runner {
         runner
     }
 
+    /// Keeps room in the line for a start.
+    pub fn admit(self: &Arc<Self>, lane: &Lane) -> Result<Room, Full> {
+        self.line().admit(lane, self.clock.now())?;
+        Ok(Room { runner: self.clone(), lane: lane.clone() })
+    }
+
     /// Puts a task in line, unless it stands there or runs.
-    pub fn enqueue(&self, task: i64, fresh: Option<RunRow>) {
-        let mut live = self.live();
-        if let Some(live) = live.get_mut(&task) {
-            live.again = true;
-            return;
+    pub fn enqueue(self: &Arc<Self>, task: i64, lane: Lane, fresh: Option<RunRow>) {
+        {
+            let mut live = self.live();
+            if let Some(live) = live.get_mut(&task) {
+                live.again = true;
+                return;
+            }
+            let mut line = self.line();
+            // Where many stand in line, what they need is read when it is their turn.
+            let fresh = fresh.filter(|_| line.queued() < FRESH).map(Box::new);
+            live.insert(task, Live { inbox: Arc::default(), fresh, again: false });
+            line.enter(task, &lane);
         }
-        live.insert(task, Live { inbox: Arc::default(), fresh, again: false });
-        drop(live);
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        // The line is gone only when the host is.
-        let _ = self.line.send(task);
+        self.serve();
+    }
+
+    /// Takes a task out of the line that has ended while it stood there.
+    fn leave_line(&self, task: i64, row: &RunRow) {
+        let mut live = self.live();
+        if self.line().remove(task, &Lane::new(&row.namespace, &row.digest)) {
+            live.remove(&task);
+        }
+    }
+
+    /// Gives places to those whose turn it is.
+    fn serve(self: &Arc<Self>) {
+        while !*self.stopping.borrow() {
+            let next = {
+                let mut line = self.line();
+                let next = line.next();
+                // Those that wait with an instance in hand are to give it up while others wait for one.
+                let crowded = next.is_none() && line.queued() > 0;
+                self.crowded.send_if_modified(|was| std::mem::replace(was, crowded) != crowded);
+                next
+            };
+            let Some((task, lane)) = next else { return };
+            let place = Place { runner: self.clone(), lane };
+            tokio::spawn(place.fill(task));
+        }
     }
 
     /// Whether a task stands in line or runs here.
@@ -132,6 +180,10 @@ impl Runner {
     fn leave(&self, task: i64, seen: Option<u64>) -> bool {
         let left = self.live().remove(&task);
         left.is_some_and(|live| live.again || seen.is_some_and(|seen| live.inbox.version() != seen))
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<i64, Live>> {
@@ -158,8 +210,17 @@ impl Runner {
     /// Stops everything that runs here, so that others can go on with it.
     pub async fn stop(&self) {
         self.stopping.send_replace(true);
-        // Every place is free when nothing runs. What does not end in time is taken up from its journal all the same.
-        let _ = tokio::time::timeout(Duration::from_secs(10), self.places.acquire_many(INSTANCES)).await;
+        let idle = async {
+            loop {
+                let idle = self.idle.notified();
+                if self.line().running() == 0 {
+                    return;
+                }
+                idle.await;
+            }
+        };
+        // What does not end in time is taken up from its journal all the same.
+        let _ = tokio::time::timeout(Duration::from_secs(10), idle).await;
         let me = self.owners.me();
         if let Err(error) = self.store.write("the end of this host", move |tx| crate::store::release(tx, me)).await {
             tracing::warn!("the tasks of this host could not be given up: {error}");
@@ -177,41 +238,53 @@ pub(crate) async fn blocking<T: Send + 'static>(
     }
 }
 
-/// Gives each task in line a place when there is one.
-async fn serve(
-    runner: std::sync::Weak<Runner>,
-    mut line: mpsc::UnboundedReceiver<i64>,
-    mut stopping: channel::Receiver<bool>,
-) {
-    loop {
-        let task = tokio::select! {
-            biased;
-            _ = stopping.wait_for(|stopping| *stopping) => return,
-            task = line.recv() => task,
-        };
-        let (Some(task), Some(runner)) = (task, runner.upgrade()) else { return };
-        let places = runner.places.clone();
-        let place = match places.clone().try_acquire_owned() {
-            Ok(place) => place,
-            Err(_) => {
-                // Those that wait with an instance in hand are to give it up.
-                runner.crowded.send_replace(true);
-                let place = tokio::select! {
-                    place = places.acquire_owned() => place,
-                    _ = stopping.wait_for(|stopping| *stopping) => return,
-                };
-                runner.crowded.send_replace(false);
-                let Ok(place) = place else { return };
-                place
-            }
-        };
-        runner.waiting.fetch_sub(1, Ordering::Relaxed);
-        tokio::spawn(async move {
-            let seen = runner.drive(task).await;
-            drop(place);
-            if runner.leave(task, seen) && !*runner.stopping.borrow() {
-                runner.enqueue(task, None);
-            }
-        });
+/// Room in the line for a start, until it stands there or is not taken.
+pub(crate) struct Room {
+    runner: Arc<Runner>,
+    lane: Lane,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.runner.line().leave(&self.lane);
+    }
+}
+
+/// A place to run in.
+struct Place {
+    runner: Arc<Runner>,
+    lane: Lane,
+}
+
+impl Place {
+    /// Runs a task in it, and gives it to the next.
+    async fn fill(self, task: i64) {
+        let runner = self.runner.clone();
+        let left = runner.drive(task).await;
+        let lane = self.lane.clone();
+        if let Left::NoInstance = left
+            && !runner.line().exhausted()
+        {
+            // Nothing that ends would tell.
+            tokio::time::sleep(PAUSE).await;
+        }
+        drop(self);
+        match left {
+            Left::NoInstance => runner.line().enter_in_front(task, &lane),
+            Left::Waits(version) if runner.leave(task, Some(version)) => runner.enqueue(task, lane, None),
+            Left::Rests if runner.leave(task, None) => runner.enqueue(task, lane, None),
+            Left::Waits(_) | Left::Rests => {}
+        }
+        runner.serve();
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut line = self.runner.line();
+        line.done(&self.lane);
+        if line.running() == 0 {
+            self.runner.idle.notify_waiters();
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! The processes that share the database: showing the others that this one lives, and taking over from those that do not.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
 
-use super::Runner;
+use super::{Lane, Runner};
 use crate::Error;
-use crate::store::{self, Predecessor};
+use crate::store::{self, Moved, Predecessor};
 
 /// Shows now and then that this process is not frozen.
 pub(super) async fn beat(runner: Weak<Runner>, mut stopping: watch::Receiver<bool>) {
@@ -45,7 +45,7 @@ pub(super) async fn look_around(runner: Weak<Runner>, mut stopping: watch::Recei
 }
 
 impl Runner {
-    async fn look_after_others(&self) -> Result<(), Error> {
+    async fn look_after_others(self: &Arc<Self>) -> Result<(), Error> {
         let me = self.owners.me();
         let (beats, with_work) =
             self.store.read(|sql| Ok::<_, Error>((store::beats(sql)?, store::others_with_work(sql, me)?)))?;
@@ -68,7 +68,7 @@ impl Runner {
     }
 
     /// Takes over all that an owner had which is gone, and puts in line what has something to do. What waits stays a row.
-    async fn take_over_from(&self, from: Predecessor) -> Result<(), Error> {
+    async fn take_over_from(self: &Arc<Self>, from: Predecessor) -> Result<(), Error> {
         let me = self.owners.me();
         while !*self.stopping.borrow() {
             let now = self.clock.now();
@@ -77,19 +77,24 @@ impl Runner {
             if claimed.tasks == 0 {
                 return Ok(());
             }
-            claimed.ready.into_iter().for_each(|task| self.enqueue(task, None));
+            claimed.ready.into_iter().for_each(|moved| self.enqueue_moved(&moved));
             self.earlier.notify_one();
         }
         Ok(())
     }
 
     /// Takes a task from an owner that is gone, and puts it in line. Says whether it did.
-    pub async fn claim(&self, task: i64, from: Option<i64>) -> Result<bool, Error> {
+    pub async fn claim(self: &Arc<Self>, task: i64, from: Option<i64>) -> Result<bool, Error> {
         let (me, now, from) = (self.owners.me(), self.clock.now(), self.predecessor(from));
-        let lease = self.store.write("a task of another host", move |tx| store::claim(tx, task, from, me, now)).await?;
-        if lease.is_some() {
-            self.enqueue(task, None);
+        let moved = self.store.write("a task of another host", move |tx| store::claim(tx, task, from, me, now)).await?;
+        if let Some(moved) = &moved {
+            self.enqueue_moved(moved);
         }
-        Ok(lease.is_some())
+        Ok(moved.is_some())
+    }
+
+    /// Puts a task in line that changed hands.
+    pub fn enqueue_moved(self: &Arc<Self>, moved: &Moved) {
+        self.enqueue(moved.n, Lane::new(&moved.namespace, &moved.digest), None);
     }
 }

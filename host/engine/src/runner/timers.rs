@@ -1,11 +1,11 @@
 //! Waking tasks that wait for a time. Timers are rows: here is only when the next ones are due.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::watch as channel;
 
-use super::Runner;
+use super::{Lane, Runner};
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::store;
@@ -49,20 +49,18 @@ pub(super) async fn watch(runner: Weak<Runner>, mut stopping: channel::Receiver<
 
 impl Runner {
     /// Puts in line what is due, and says when to look again.
-    fn wake_due(&self) -> Result<Option<Timestamp>, StoreError> {
+    fn wake_due(self: &Arc<Self>) -> Result<Option<Timestamp>, StoreError> {
         let now = self.clock.now();
         let mut next = None;
-        for (task, due) in self.store.read(|sql| store::due(sql, self.owners.me(), BATCH))? {
-            if due > now {
-                next = Some(next.map_or(due, |next: Timestamp| next.min(due)));
+        for due in self.store.read(|sql| store::due(sql, self.owners.me(), BATCH))? {
+            if due.at > now {
+                next = Some(next.map_or(due.at, |next: Timestamp| next.min(due.at)));
                 break;
             }
-            if self.is_live(task) {
-                next = Some(now);
-            } else {
-                self.enqueue(task, None);
-                next = Some(now);
+            if !self.is_live(due.n) {
+                self.enqueue(due.n, Lane::new(&due.namespace, &due.digest), None);
             }
+            next = Some(now);
         }
         Ok(next)
     }

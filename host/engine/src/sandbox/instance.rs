@@ -36,6 +36,8 @@ pub(crate) enum How {
     Stopped(Stop),
     /// It broke.
     Broke(Broke, String),
+    /// There are too many instances at once: it can run when others have ended.
+    NoInstance,
 }
 
 /// Why a guest is stopped from outside.
@@ -167,6 +169,7 @@ impl Instance {
             Err(stop) => Err(How::Stopped(stop)),
             Ok(Err(error)) => Err(match error.downcast::<Interrupted>() {
                 Ok(interrupted) => How::Interrupted(interrupted),
+                Err(error) if error.is::<wasmtime::PoolConcurrencyLimitError>() => How::NoInstance,
                 Err(error) => {
                     let (broke, message) = broke(&self.store, &error);
                     How::Broke(broke, message)
@@ -221,8 +224,6 @@ fn broke(store: &Store<Guest>, error: &wasmtime::Error) -> (Broke, String) {
                 (Broke::Memory, said("it wanted more memory than it may have (limit `memory`)".into()))
             }
             Some(exit) => (Broke::Trap, said(format!("it called exit({})", exit.0))),
-            // Too many instances at once: it can run when others have ended.
-            None if error.is::<wasmtime::PoolConcurrencyLimitError>() => (Broke::Host, chain(error)),
             None if refused => {
                 (Broke::Memory, format!("it needs more memory than it may have (limit `memory`): {error}"))
             }

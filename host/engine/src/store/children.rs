@@ -6,7 +6,7 @@ use super::failure::{damaged, failed};
 use super::notice::Notice;
 use super::step::Step;
 use super::writer::Tx;
-use super::{Inserted, NewRow, events, questions};
+use super::{Inserted, Moved, NewRow, events, owners, questions};
 use crate::clock::Timestamp;
 use crate::journal::{Body, EventKind, NewEntry};
 use crate::limits::TREE_TASKS;
@@ -123,17 +123,17 @@ fn unfinished(sql: &Connection, task: i64) -> Result<Vec<(i64, TaskId)>, StoreEr
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
 }
 
-/// Everything below a task that has not ended: `(n, owner)`.
-pub(crate) fn unfinished_below(sql: &Connection, task: i64) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
+/// Everything below a task that has not ended, each with its owner.
+pub(crate) fn unfinished_below(sql: &Connection, task: i64) -> Result<Vec<(Moved, Option<i64>)>, StoreError> {
     let mut select = sql
         .prepare_cached(
             "WITH RECURSIVE below (n) AS (
                  SELECT n FROM task WHERE parent = ?1
                  UNION ALL SELECT task.n FROM task JOIN below ON task.parent = below.n)
-             SELECT task.n, task.owner FROM below JOIN task ON task.n = below.n WHERE task.ended_at IS NULL",
+             SELECT task.n, task.namespace, task.digest, task.owner FROM below JOIN task ON task.n = below.n WHERE task.ended_at IS NULL",
         )
         .map_err(failed(WHAT))?;
-    let rows = select.query_map(params![task], |row| Ok((row.get(0)?, row.get(1)?))).map_err(failed(WHAT))?;
+    let rows = select.query_map(params![task], |row| Ok((owners::moved(row)?, row.get(3)?))).map_err(failed(WHAT))?;
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
 }
 

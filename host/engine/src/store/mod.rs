@@ -23,7 +23,7 @@ pub(crate) use children::{Kin, ended as ended_children, outcome, started as chil
 pub(crate) use events::{of_segment, public, seed};
 pub(crate) use notice::{Notice, Notify};
 pub(crate) use owners::{
-    Owners, Predecessor, beat, beats, claim, claim_batch, enrol, forget, others_with_work, release,
+    Moved, Owners, Predecessor, beat, beats, claim, claim_batch, enrol, forget, others_with_work, release,
 };
 pub(crate) use plugins::{
     PluginRow, by_digest as plugin_row, component, find as find_plugin, insert as insert_plugin, list as plugins,

@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::failure::failed;
-use super::step::Lease;
 use super::writer::Tx;
 use crate::clock::Timestamp;
 use crate::{Error, StoreError};
@@ -202,6 +201,14 @@ const CHANGE: &str = "UPDATE task SET owner = ?2, epoch = epoch + 1,
         deaths = deaths + (?3 AND state = 'running'),
         suspect = ?3 AND (state = 'queued' OR (state = 'waiting' AND coalesce(due_at <= ?4, FALSE)))";
 
+/// A task that changes hands, and what it is counted under.
+#[derive(Debug, Clone)]
+pub(crate) struct Moved {
+    pub n: i64,
+    pub namespace: String,
+    pub digest: String,
+}
+
 /// Takes a task over. `None`: it was not `from`'s any more, or has ended.
 pub(crate) fn claim(
     tx: &Tx<'_>,
@@ -209,17 +216,18 @@ pub(crate) fn claim(
     from: Predecessor,
     me: i64,
     now: Timestamp,
-) -> Result<Option<Lease>, Error> {
-    let epoch: Option<i64> = tx
+) -> Result<Option<Moved>, Error> {
+    let moved = tx
         .sql
         .prepare_cached(&format!(
-            "{CHANGE} WHERE n = ?5 AND owner IS ?1 AND (ended_at IS NULL OR ticket IS NOT NULL) RETURNING epoch"
+            "{CHANGE} WHERE n = ?5 AND owner IS ?1 AND (ended_at IS NULL OR ticket IS NOT NULL)
+             RETURNING n, namespace, digest"
         ))
         .and_then(|mut update| {
-            update.query_row(params![from.owner, me, from.dead, millis(now), task], |row| row.get(0)).optional()
+            update.query_row(params![from.owner, me, from.dead, millis(now), task], moved).optional()
         })
         .map_err(failed(WHAT))?;
-    Ok(epoch.map(|epoch| Lease { owner: me, epoch }))
+    Ok(moved)
 }
 
 /// What was taken over at once.
@@ -228,7 +236,7 @@ pub(crate) struct Claimed {
     /// How many tasks.
     pub tasks: usize,
     /// Those of them that have something to do now.
-    pub ready: Vec<i64>,
+    pub ready: Vec<Moved>,
 }
 
 /// Takes tasks over, some at once: first those that have something to do, then those that wait, the next due first, and
@@ -242,16 +250,17 @@ pub(crate) fn claim_batch(tx: &Tx<'_>, from: Predecessor, me: i64, now: Timestam
         let mut update = tx
             .sql
             .prepare_cached(&format!(
-                "{CHANGE} WHERE n IN ({which}) RETURNING n, state <> 'waiting' OR coalesce(due_at <= ?4, FALSE)"
+                "{CHANGE} WHERE n IN ({which})
+                 RETURNING n, namespace, digest, state <> 'waiting' OR coalesce(due_at <= ?4, FALSE)"
             ))
             .map_err(failed(WHAT))?;
         let rows = update
             .query_map(params![from.owner, me, from.dead, millis(now), BATCH as i64], |row| {
-                Ok((row.get(0)?, row.get(1)?))
+                Ok((moved(row)?, row.get(3)?))
             })
             .map_err(failed(WHAT))?;
         for row in rows {
-            let (task, ready): (i64, bool) = row.map_err(failed(WHAT))?;
+            let (task, ready): (Moved, bool) = row.map_err(failed(WHAT))?;
             claimed.tasks += 1;
             claimed.ready.extend(ready.then_some(task));
         }
@@ -284,6 +293,10 @@ pub(crate) fn release(tx: &Tx<'_>, me: i64) -> Result<(), StoreError> {
     }
     tx.sql.execute("DELETE FROM owner WHERE id = ?1", params![me]).map_err(failed(WHAT))?;
     Ok(())
+}
+
+pub(super) fn moved(row: &Row<'_>) -> rusqlite::Result<Moved> {
+    Ok(Moved { n: row.get(0)?, namespace: row.get(1)?, digest: row.get(2)? })
 }
 
 fn millis(at: Timestamp) -> i64 {

@@ -94,21 +94,26 @@ pub(crate) struct RunRow {
 }
 
 impl NewRow {
+    /// The task that was taken with the same key, if the request is the same.
+    pub fn existing(&self, sql: &Connection) -> Result<Option<TaskId>, Error> {
+        let Some((key, hash)) = &self.key else { return Ok(None) };
+        let found: Option<(String, Vec<u8>)> = sql
+            .prepare_cached("SELECT id, idem_hash FROM task WHERE namespace = ?1 AND idem_key = ?2")
+            .and_then(|mut select| {
+                select.query_row(params![self.namespace, key], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+            })
+            .map_err(failed(WHAT))?;
+        match found {
+            Some((id, was)) if was == hash => Ok(Some(TaskId(id))),
+            Some((id, _)) => Err(Error::IdempotencyMismatch { key: key.clone(), task: TaskId(id) }),
+            None => Ok(None),
+        }
+    }
+
     /// Takes the task, or finds the one that was taken with the same key.
     pub fn insert(self, tx: &mut Tx<'_>) -> Result<Inserted, Error> {
-        if let Some((key, hash)) = &self.key {
-            let found: Option<(String, Vec<u8>)> = tx
-                .sql
-                .prepare_cached("SELECT id, idem_hash FROM task WHERE namespace = ?1 AND idem_key = ?2")
-                .and_then(|mut select| {
-                    select.query_row(params![self.namespace, key], |row| Ok((row.get(0)?, row.get(1)?))).optional()
-                })
-                .map_err(failed(WHAT))?;
-            match found {
-                Some((id, was)) if was == hash => return Ok(Inserted::Existing { id: TaskId(id) }),
-                Some((id, _)) => return Err(Error::IdempotencyMismatch { key: key.clone(), task: TaskId(id) }),
-                None => {}
-            }
+        if let Some(id) = self.existing(tx.sql)? {
+            return Ok(Inserted::Existing { id });
         }
         // It may have been removed since the caller looked it up.
         let installed = tx
@@ -201,6 +206,13 @@ impl NewRow {
     }
 }
 
+impl RunRow {
+    /// There is nothing left to do for it.
+    pub fn is_over(&self) -> bool {
+        self.state.is_terminal() && self.ticket.is_none()
+    }
+}
+
 /// What running the task needs.
 pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreError> {
     sql.prepare_cached(
@@ -257,16 +269,26 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
     .map_err(failed(WHAT))
 }
 
-/// The first waiting tasks of `owner` that are due: `(n, when)`.
-pub(crate) fn due(sql: &Connection, owner: i64, limit: usize) -> Result<Vec<(i64, Timestamp)>, StoreError> {
+/// A task that must be looked at by a time.
+#[derive(Debug, Clone)]
+pub(crate) struct Due {
+    pub n: i64,
+    pub at: Timestamp,
+    pub namespace: String,
+    pub digest: String,
+}
+
+/// The first waiting tasks of `owner` that are due.
+pub(crate) fn due(sql: &Connection, owner: i64, limit: usize) -> Result<Vec<Due>, StoreError> {
     let mut select = sql
         .prepare_cached(
-            "SELECT n, due_at FROM task WHERE ended_at IS NULL AND owner = ?1 AND due_at IS NOT NULL
+            "SELECT n, due_at, namespace, digest FROM task WHERE ended_at IS NULL AND owner = ?1 AND due_at IS NOT NULL
              ORDER BY due_at LIMIT ?2",
         )
         .map_err(failed(WHAT))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = select.query_map(params![owner, limit], |row| Ok((row.get(0)?, at(row, 1)?))).map_err(failed(WHAT))?;
+    let due = |row: &Row<'_>| Ok(Due { n: row.get(0)?, at: at(row, 1)?, namespace: row.get(2)?, digest: row.get(3)? });
+    let rows = select.query_map(params![owner, limit], due).map_err(failed(WHAT))?;
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
 }
 

@@ -11,5 +11,6 @@ mod install;
 mod kin;
 mod limits;
 mod questions;
+mod queue;
 mod start;
 mod tickets;
