@@ -36,10 +36,10 @@ pub struct Global {
 pub enum Command {
     /// Start a tool, show its progress, ask its questions, print its result
     Run(Run),
-    /// Tasks: list, show, watch, answer, cancel, remove
+    /// Tasks: list, show, watch, answer, cancel, replay, remove
     #[command(subcommand)]
     Tasks(Tasks),
-    /// Plugins: add, list, inspect, remove
+    /// Plugins: add, list, inspect, remove, check an upgrade
     #[command(subcommand)]
     Plugin(Plugin),
 }
@@ -80,6 +80,11 @@ KEY=VALUE takes the type that the tool's schema gives KEY: text as it is, number
 arrays and objects. KEY=@FILE reads the value from a file; KEY=@@x is the text `@x`.
 
 Ctrl-C asks the tool to stop; a second one leaves at once, and `longhaul tasks watch ID` takes the task up again.";
+
+const REPLAY_HELP: &str = "\
+Nothing is sent, asked, charged or written, and it does not matter who runs the task or whether it has ended. What the
+guest says is shown as it is replayed, each line after the number of the entry that records it; a line without a number was
+merged into a later entry. A task that has not ended is replayed to the end of its journal, and that is a match.";
 
 /// How questions are answered while a task is followed.
 #[derive(Debug, Args)]
@@ -129,6 +134,18 @@ pub enum Tasks {
         /// A task's id, or the beginning of it
         id: String,
     },
+    /// Run a task again from its journal, without effects, and show what it says
+    #[command(after_help = EXIT_CODES, after_long_help = format!("{REPLAY_HELP}\n\n{EXIT_CODES}"))]
+    Replay {
+        /// A task's id, or the beginning of it
+        id: String,
+        /// Run this component in the place of the task's plugin; it is not installed
+        #[arg(long, value_name = "FILE")]
+        plugin: Option<PathBuf>,
+        /// Go no further than this entry
+        #[arg(long, value_name = "SEQ")]
+        until: Option<u64>,
+    },
     /// Remove an ended task
     Rm {
         /// A task's id, or the beginning of it
@@ -167,6 +184,12 @@ pub enum Plugin {
     Inspect {
         /// A component file, or the name or digest of an installed plugin
         plugin: String,
+    },
+    /// Replay the unfinished tasks of a plugin against a new build of it, which is not installed
+    #[command(after_help = EXIT_CODES)]
+    CheckUpgrade {
+        /// The new build: a component of the same plugin
+        file: PathBuf,
     },
     /// Remove an installed plugin
     Rm {

@@ -17,6 +17,8 @@ pub enum Exit {
     WaitingForPerson,
     /// The run broke: a trap, a limit, a fault of the host.
     Broke,
+    /// A replayed task did, or would do, something else than what is recorded.
+    Diverged,
     /// Left because of a signal; what was running can be taken up again.
     Signal(u8),
 }
@@ -30,6 +32,7 @@ impl Exit {
             Self::Cancelled => 3,
             Self::WaitingForPerson => 4,
             Self::Broke => 5,
+            Self::Diverged => 6,
             // As a shell reports a program that a signal ended.
             Self::Signal(signal) => 128 + signal,
         }
@@ -59,6 +62,7 @@ Exit codes:
   3  the task was cancelled
   4  the task waits for a person
   5  the run broke: a trap, a limit, a fault of the host
+  6  replay, check-upgrade: a task does not do what is recorded, or nobody can say
   128 + signal: left because of a signal; the task can be taken up with `longhaul tasks watch ID`";
 
 /// Why a command was not done: one line, and what to do about it.
@@ -146,8 +150,15 @@ mod tests {
 
     #[test]
     fn every_exit_code_is_documented() {
-        for exit in [Exit::Done, Exit::ToolFailed, Exit::Refused, Exit::Cancelled, Exit::WaitingForPerson, Exit::Broke]
-        {
+        for exit in [
+            Exit::Done,
+            Exit::ToolFailed,
+            Exit::Refused,
+            Exit::Cancelled,
+            Exit::WaitingForPerson,
+            Exit::Broke,
+            Exit::Diverged,
+        ] {
             assert!(EXIT_CODES.contains(&format!("\n  {}  ", exit.code())), "{exit:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use longhaul::{Event, Plugin, Task, TaskId};
+use longhaul::{Event, Heard, Plugin, Replayed, Task, TaskId, TaskUpgrade};
 use serde::Serialize;
 
 use crate::exit::Problem;
@@ -21,6 +21,16 @@ pub enum Line<'a> {
     Task(&'a Task),
     /// A plugin.
     Plugin(&'a Plugin),
+    /// What a replayed task says, and what came from outside.
+    Replay {
+        task: &'a TaskId,
+        #[serde(flatten)]
+        heard: &'a Heard,
+    },
+    /// What a replay came to.
+    Replayed(&'a Replayed),
+    /// What an upgrade would do to a task.
+    Upgrade(&'a TaskUpgrade),
     /// What `tasks cancel` found.
     Cancel { task: &'a TaskId, found: &'a str },
     /// What `tasks rm` or `plugin rm` removed.

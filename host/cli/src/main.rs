@@ -8,6 +8,7 @@ mod input;
 mod json;
 mod plugin;
 mod prompt;
+mod replay;
 mod result;
 mod run;
 mod schema;

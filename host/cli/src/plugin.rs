@@ -16,7 +16,7 @@ use crate::table::Table;
 use crate::text::{count, line, lines};
 use crate::view::say;
 use crate::words::indented;
-use crate::{args, json};
+use crate::{args, json, replay};
 
 pub async fn plugin(app: &App, command: args::Plugin) -> Result<Exit, Problem> {
     let host = app.open().await?;
@@ -24,6 +24,11 @@ pub async fn plugin(app: &App, command: args::Plugin) -> Result<Exit, Problem> {
         args::Plugin::Add { file } => add(app, &host, &file).await,
         args::Plugin::Ls => list(app, &host).await,
         args::Plugin::Inspect { plugin } => inspect(app, &host, &plugin).await,
+        args::Plugin::CheckUpgrade { file } => {
+            let checked = replay::check_upgrade(app, &host, &file).await;
+            host.shutdown().await;
+            return checked;
+        }
         args::Plugin::Rm { name } => remove(app, &host, &name).await,
     };
     host.shutdown().await;
@@ -163,6 +168,6 @@ async fn remove(app: &App, host: &Host, name: &str) -> Result<(), Problem> {
 }
 
 /// Enough of a digest to tell plugins apart.
-fn short(digest: &str) -> &str {
+pub fn short(digest: &str) -> &str {
     digest.get(..12).unwrap_or(digest)
 }

@@ -14,7 +14,7 @@ use crate::run::{answer, answers};
 use crate::signals::{Signal, Signals};
 use crate::text::line;
 use crate::view::{Kind, View, say};
-use crate::{json, show, time, words};
+use crate::{json, replay, show, time, words};
 
 /// A cancelled task has this long to end: a guest is stopped 10 s after it was asked.
 const CANCEL_WAIT: Duration = Duration::from_secs(15);
@@ -32,6 +32,7 @@ pub async fn tasks(app: &App, command: Tasks) -> Result<Exit, Problem> {
         Tasks::Watch { id, asked } => watch(app, &host, &id, asked, given).await,
         Tasks::Answer(args) => settle(app, &host, args, given).await,
         Tasks::Cancel { id } => cancel(app, &host, &id).await,
+        Tasks::Replay { id, plugin, until } => replay::replay(app, &host, &id, plugin.as_deref(), until).await,
         Tasks::Rm { id } => remove(app, &host, &id).await,
     };
     host.shutdown().await;

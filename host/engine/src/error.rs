@@ -157,6 +157,14 @@ pub enum Error {
         /// How many tasks need it.
         tasks: u64,
     },
+    /// The task can't be run again from its journal.
+    #[error("task {task} can't be replayed: {problem}")]
+    Replay {
+        /// The task.
+        task: TaskId,
+        /// What is missing.
+        problem: String,
+    },
     /// The database can't be used.
     #[error("{0}")]
     Store(#[from] StoreError),

@@ -41,10 +41,14 @@ pub mod testing;
 
 pub use clock::{Clock, RealClock, SimulatedClock, Timestamp};
 pub use error::{Error, PluginError, StoreError};
-pub use host::{DEFAULT_NAMESPACE, Host, HostBuilder, NewTask, Started, TaskFilter};
-pub use journal::{Event, EventKind, LogStream};
+pub use host::{
+    DEFAULT_NAMESPACE, Host, HostBuilder, NewTask, ReplayOptions, Started, TaskFilter, TaskUpgrade, Upgrade,
+    UpgradeCheck,
+};
+pub use journal::{Diverged, Event, EventKind, Heard, LogStream};
 pub use limits::{COMPONENT_BYTES, INPUT_BYTES, LIFE, Limits, OUTPUT_BYTES, QueueLimits};
 pub use plugin::{Hints, Manifest, Need, NeedKind, Pace, Plugin, Tool};
+pub use runner::Replayed;
 pub use task::{
     AnswerSchema, Broke, Child, Choice, ErrorClass, Field, FieldKind, Form, FormField, Level, OpenQuestion, Output,
     Part, PartData, Progress, Reply, RetryPolicy, Task, TaskError, TaskId, TaskState, TextFormat, Waiting, WaitingOn,

@@ -4,17 +4,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub use crate::runner::Replayed;
-use crate::{Error, Host, TaskId};
-
-/// Runs the last segment of an ended task again from its journal, without effects.
-///
-/// # Errors
-///
-/// [`Error::UnknownTask`]; [`Error::Fault`] if the task can't be replayed.
-pub async fn replay(host: &Host, id: &TaskId) -> Result<Replayed, Error> {
-    host.replay(id).await
-}
+use crate::{Error, Host};
 
 /// The median time that a new instance of an installed plugin takes, over `n` of them.
 ///

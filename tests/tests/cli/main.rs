@@ -6,6 +6,7 @@ mod input;
 mod json;
 mod plugins;
 mod prompt;
+mod replay;
 mod run;
 mod signals;
 mod tasks;

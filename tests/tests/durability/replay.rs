@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use longhaul::testing::{CrashPlan, CrashPoint, replay};
+use longhaul::testing::{CrashPlan, CrashPoint};
 use longhaul::{Event, EventKind, Host, NewTask, Task, TaskFilter, TaskId, TaskState};
 use longhaul_tests::cli::{self, Cli};
 use longhaul_tests::embedded::{answer_all, component, journal, probe_hash, with_probe};
@@ -41,9 +41,11 @@ async fn consistent(host: &Host, task: &Task, events: &[Event]) {
     assert_eq!(once("reply"), 6, "each question is settled once: {events:#?}");
     assert_eq!(once("attempt"), 1);
     assert_eq!(once("ended"), 1);
-    let replayed = replay(host, &task.id).await.expect("the journal replays");
+    let replayed = host.replay(&task.id, Default::default(), |_| {}).await.expect("the journal replays");
+    assert_eq!(replayed.diverged, None);
     assert_eq!(replayed.output.as_ref(), task.output.as_ref());
     assert_eq!(replayed.fuel, task.fuel_used, "the same fuel to the unit");
+    assert_eq!(replayed.recorded_fuel, Some(task.fuel_used));
 }
 
 #[tokio::test(flavor = "multi_thread")]

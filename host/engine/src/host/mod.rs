@@ -5,12 +5,14 @@ mod follow;
 mod measure;
 mod new_task;
 mod plugins;
+mod replay;
 mod start;
 
 use std::sync::Arc;
 
 pub use builder::HostBuilder;
 pub use new_task::{NewTask, Started};
+pub use replay::{ReplayOptions, TaskUpgrade, Upgrade, UpgradeCheck};
 
 use crate::runner::{Runner, blocking};
 use crate::store::{self, Moved, Step};
@@ -241,12 +243,6 @@ impl Host {
             };
         }
         Ok(adopted)
-    }
-
-    /// See [`testing::replay`](crate::testing::replay).
-    pub(crate) async fn replay(&self, id: &TaskId) -> Result<crate::runner::Replayed, Error> {
-        let (n, _) = self.number(id).await?;
-        self.runner().replay(n).await
     }
 
     /// Stops the host: what runs is put down where its journal stands, and the next host goes on with it. Takes 10 s at

@@ -99,7 +99,7 @@ impl Host {
     }
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
     let unreadable =
         |error: std::io::Error| PluginError::Unreadable { path: path.to_owned(), problem: error.to_string() };
     let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
@@ -109,7 +109,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
     Ok(std::fs::read(path).map_err(unreadable)?)
 }
 
-fn of(row: PluginRow, installed: bool) -> Plugin {
+pub(super) fn of(row: PluginRow, installed: bool) -> Plugin {
     Plugin {
         name: row.manifest.name.clone(),
         version: row.manifest.version.clone(),

@@ -1,5 +1,6 @@
 //! The journal: what one entry is, how a run is recorded, and how it is replayed.
 
+mod diverged;
 mod entry;
 mod event;
 mod fingerprint;
@@ -7,7 +8,9 @@ mod recorder;
 mod records;
 mod throttle;
 
+pub(crate) use diverged::clip;
+pub use diverged::{Diverged, Heard};
 pub(crate) use entry::{Body, NewEntry, Stamp, StoredEntry};
 pub use event::{Event, EventKind, LogStream};
-pub(crate) use recorder::{Call, Diverged, Recorded, Recorder, Turn};
+pub(crate) use recorder::{Call, Recorded, Recorder, Turn};
 pub(crate) use records::Record;

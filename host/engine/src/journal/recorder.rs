@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use super::diverged::{Diverged, Heard, clip, shown};
 use super::entry::{Body, NewEntry, Stamp, StoredEntry};
 use super::fingerprint::Fingerprint;
 use super::records::{Packer, Record, unpack};
@@ -83,16 +84,6 @@ pub(crate) enum Turn {
     Recorded(Recorded),
 }
 
-/// The guest did something else than what is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("entry {seq} records {recorded}; the replayed guest did {did} (call {call} of the segment)")]
-pub(crate) struct Diverged {
-    pub seq: u64,
-    pub call: u64,
-    pub recorded: String,
-    pub did: String,
-}
-
 struct Item {
     stamp: Stamp,
     /// Whether `stamp.hash` is known: it is at the end of a block, not within.
@@ -120,9 +111,27 @@ pub(crate) struct Recorder {
     monotonic: u64,
     /// The entry that was replayed last.
     replayed: u64,
+    /// The last call that was found to be the recorded one, by its hash.
+    agreed: u64,
+    /// What the guest does, for the message if that is not what is recorded. Only kept while it replays.
+    doing: Option<(Call, Vec<u8>)>,
+    /// What is recorded is all that the guest may do: nothing is live.
+    closed: Option<Closed>,
     /// The end of what the guest wrote to stderr: where a guest that crashes says why.
     last_words: Vec<u8>,
 }
+
+/// What is kept of a run that only replays.
+#[derive(Default)]
+struct Closed {
+    /// What the guest said, and was told, since that was last fetched.
+    heard: Vec<Heard>,
+    /// The first thing that it did beyond what is recorded, and at which call.
+    beyond: Option<(u64, String, String)>,
+}
+
+/// How much of a call's arguments is kept to be shown.
+const SHOWN_BYTES: usize = 8 << 10;
 
 /// How much of stderr is kept for the message of a crash.
 const LAST_WORDS_BYTES: usize = 2 << 10;
@@ -175,8 +184,17 @@ impl Recorder {
             bytes: 0,
             monotonic: 0,
             replayed: 0,
+            agreed: 0,
+            doing: None,
+            closed: None,
             last_words: Vec::new(),
         })
+    }
+
+    /// One that only replays: what is recorded is all that the guest may do, and what it says is kept.
+    pub fn closed(mut self) -> Self {
+        self.closed = Some(Closed::default());
+        self
     }
 
     /// Whether there is anything left to replay.
@@ -188,17 +206,27 @@ impl Recorder {
     pub fn next(&mut self, call: Call, arguments: &[u8]) -> Result<Turn, Diverged> {
         self.call += 1;
         self.fingerprint.fold(call as u8, arguments);
-        let Some(front) = self.replay.front() else { return Ok(Turn::Live) };
-        if front.stamp.call > self.call {
+        let Some(front) = self.replay.front() else {
+            // Nothing is live in a run that only replays: this call has left nothing, or is one too many.
+            return Ok(if self.closed.is_some() { self.note(call, arguments) } else { Turn::Live });
+        };
+        let (stamp, hashed) = (front.stamp, front.hashed);
+        self.note(call, arguments);
+        if stamp.call > self.call {
             return Ok(Turn::Silent);
         }
-        if front.hashed && front.stamp.hash != self.fingerprint.value() {
-            let did = format!("{call} with {}, or another call before it", shown(arguments));
-            return Err(self.diverged(did));
+        if hashed && stamp.hash != self.fingerprint.value() {
+            return Err(self.diverged());
         }
         match self.replay.pop_front() {
             Some(item) => {
                 self.replayed = item.seq;
+                if hashed {
+                    self.agreed = self.call;
+                }
+                if let (Some(closed), Recorded::Event(kind)) = (&mut self.closed, &item.what) {
+                    closed.hear(item.seq, kind.clone());
+                }
                 if let Recorded::Record(Record::Monotonic(value) | Record::TimerSet(value)) = item.what {
                     self.monotonic = value;
                 }
@@ -208,18 +236,82 @@ impl Recorder {
         }
     }
 
-    /// The guest did `did` where the journal holds something else, or nothing.
-    pub fn diverged(&self, did: impl Into<String>) -> Diverged {
-        let (seq, recorded) = match self.replay.front() {
+    /// Remembers what the guest does, for a message.
+    fn note(&mut self, call: Call, arguments: &[u8]) -> Turn {
+        let (doing, kept) = self.doing.get_or_insert_with(|| (call, Vec::new()));
+        *doing = call;
+        kept.clear();
+        kept.extend_from_slice(&arguments[..arguments.len().min(SHOWN_BYTES)]);
+        Turn::Silent
+    }
+
+    /// The guest's call is not the one that the journal holds next.
+    pub fn diverged(&self) -> Diverged {
+        let (did, arguments) = self.did();
+        self.ended(&did, arguments)
+    }
+
+    /// The guest came to its end, by `did`, before what the journal holds next.
+    pub fn ended(&self, did: &str, arguments: String) -> Diverged {
+        let (entry, recorded) = match self.replay.front() {
             Some(item) => (item.seq, describe(&item.what)),
             None => (0, "nothing".to_owned()),
         };
-        Diverged { seq, call: self.call, recorded, did: did.into() }
+        self.against(entry, recorded, did, arguments)
     }
 
-    /// The guest did `did` where the journal held `recorded`.
+    /// The guest did `call` where the journal held `recorded`.
     pub fn mismatch(&self, call: Call, recorded: &Recorded) -> Diverged {
-        Diverged { seq: self.replayed, call: self.call, recorded: describe(recorded), did: call.to_string() }
+        let (_, arguments) = self.did();
+        // The hash agrees where an entry was changed by hand.
+        let agreed = self.agreed.min(self.call.saturating_sub(1));
+        Diverged { agreed, ..self.against(self.replayed, describe(recorded), &call.to_string(), arguments) }
+    }
+
+    /// The guest came to an end, by `did`, that is not what the entry records; or did more before it.
+    pub fn other_end(&self, entry: u64, recorded: String, did: &str, arguments: String) -> Diverged {
+        match self.closed.as_ref().and_then(|closed| closed.beyond.clone()) {
+            Some((call, did, arguments)) => Diverged { call, ..self.against(entry, recorded, &did, arguments) },
+            None => self.against(entry, recorded, did, arguments),
+        }
+    }
+
+    fn against(&self, entry: u64, recorded: String, did: &str, arguments: String) -> Diverged {
+        Diverged { entry, recorded, did: did.to_owned(), arguments, call: self.call, agreed: self.agreed }
+    }
+
+    /// What the guest does at its present call.
+    fn did(&self) -> (String, String) {
+        self.doing.as_ref().map_or_else(Default::default, |(call, kept)| (call.to_string(), shown(*call, kept)))
+    }
+
+    /// Notes that the guest has done something that is recorded nowhere, where all it did is recorded.
+    pub fn beyond(&mut self) {
+        let (did, arguments) = self.did();
+        let call = self.call;
+        if let Some(closed) = self.closed.as_mut().filter(|closed| closed.beyond.is_none()) {
+            closed.beyond = Some((call, did, arguments));
+        }
+    }
+
+    /// Whether the guest has done more than what is recorded.
+    pub fn is_beyond(&self) -> bool {
+        self.closed.as_ref().is_some_and(|closed| closed.beyond.is_some())
+    }
+
+    /// The entry that was replayed last.
+    pub fn replayed(&self) -> u64 {
+        self.replayed
+    }
+
+    /// What the guest said, and was told, since the last call of this; `all`: also what no entry has recorded yet.
+    pub fn heard(&mut self, all: bool) -> Vec<Heard> {
+        let Some(Closed { heard, .. }) = &mut self.closed else { return Vec::new() };
+        let upto = match all {
+            true => heard.len(),
+            false => heard.iter().rposition(|heard| heard.seq.is_some()).map_or(0, |last| last + 1),
+        };
+        heard.drain(..upto).collect()
     }
 
     /// Records what the current call gave.
@@ -245,7 +337,7 @@ impl Recorder {
 
     /// `report-progress`. Past a rate the newest message wins.
     pub fn progress(&mut self, at: Timestamp, arguments: &[u8], progress: Progress) -> Result<(), Diverged> {
-        if !self.live_or_told(Call::Progress, arguments)? {
+        if !self.live_or_told(Call::Progress, arguments, || EventKind::Progress(progress.clone()))? {
             return Ok(());
         }
         self.settle_log();
@@ -274,7 +366,8 @@ impl Recorder {
             self.last_words.drain(..surplus);
         }
         let begun = self.follow(stream, bytes);
-        if !self.live_or_told(call, bytes)? {
+        let said = || EventKind::Log { stream, text: String::from_utf8_lossy(bytes).into_owned() };
+        if !self.live_or_told(call, bytes, said)? {
             return Ok(());
         }
         self.bytes += bytes.len();
@@ -305,7 +398,17 @@ impl Recorder {
 
     /// The guest writes no more: a character that it did not end is replaced like everything that is no text.
     pub fn finish(&mut self, at: Timestamp) {
-        if !self.is_live() {
+        // What was left of a character was written as if by the last call.
+        while let Some(Item { what: Recorded::Event(kind @ EventKind::Log { .. }), stamp, seq, .. }) =
+            self.replay.front()
+            && *stamp == self.stamp()
+        {
+            if let Some(closed) = &mut self.closed {
+                closed.hear(*seq, kind.clone());
+            }
+            self.replay.pop_front();
+        }
+        if !self.is_live() || self.closed.is_some() {
             return;
         }
         for stream in [LogStream::Stdout, LogStream::Stderr] {
@@ -319,11 +422,24 @@ impl Recorder {
         }
     }
 
-    /// Whether a call that gives nothing back is live; when replaying it is only counted.
-    fn live_or_told(&mut self, call: Call, arguments: &[u8]) -> Result<bool, Diverged> {
+    /// Whether a call that gives nothing back is live; when replaying it is only counted, and `said` may be heard.
+    fn live_or_told(
+        &mut self,
+        call: Call,
+        arguments: &[u8],
+        said: impl FnOnce() -> EventKind,
+    ) -> Result<bool, Diverged> {
         match self.next(call, arguments)? {
             Turn::Live => Ok(true),
-            Turn::Silent => Ok(false),
+            Turn::Silent => {
+                if self.is_live() {
+                    self.beyond();
+                }
+                if let Some(closed) = &mut self.closed {
+                    closed.heard.push(Heard { seq: None, kind: said() });
+                }
+                Ok(false)
+            }
             Turn::Recorded(Recorded::Event(EventKind::Progress(_))) if call == Call::Progress => Ok(false),
             Turn::Recorded(Recorded::Event(EventKind::Log { .. })) if call != Call::Progress => Ok(false),
             Turn::Recorded(other) => Err(self.mismatch(call, &other)),
@@ -401,6 +517,22 @@ impl Recorder {
     }
 }
 
+impl Closed {
+    /// An entry. What the guest wrote since the one before is in it, if it is of the same stream.
+    fn hear(&mut self, seq: u64, kind: EventKind) {
+        let part = |heard: &Heard| match (&heard.kind, &kind) {
+            (EventKind::Log { stream: part, .. }, EventKind::Log { stream, .. }) => {
+                heard.seq.is_none() && part == stream
+            }
+            _ => false,
+        };
+        while self.heard.last().is_some_and(part) {
+            self.heard.pop();
+        }
+        self.heard.push(Heard { seq: Some(seq), kind });
+    }
+}
+
 /// Bytes at the end that are the beginning of a character.
 fn incomplete(bytes: &[u8]) -> usize {
     let begins = |at: &usize| {
@@ -413,21 +545,5 @@ fn describe(what: &Recorded) -> String {
     match what {
         Recorded::Event(kind) => serde_json::to_string(kind).map_or_else(|_| "an event".into(), |text| clip(&text)),
         Recorded::Record(record) => clip(&format!("{record:?}")),
-    }
-}
-
-fn shown(arguments: &[u8]) -> String {
-    if arguments.is_empty() {
-        "no arguments".into()
-    } else {
-        format!("`{}`", clip(&String::from_utf8_lossy(arguments)))
-    }
-}
-
-fn clip(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }

@@ -137,8 +137,8 @@ impl Runner {
         let mut next = Next::Again;
         match how {
             How::Returned(_) | How::Broke(Broke::Trap | Broke::Fuel | Broke::Memory, _) if unreplayed.is_some() => {
-                let message = unreplayed.map(|diverged| diverged.to_string()).unwrap_or_default();
-                fail(&mut step, Broke::ReplayDiverged, message);
+                fail(&mut step, Broke::ReplayDiverged, String::new());
+                step.outcome = unreplayed.as_ref().map(diverged_error).map(Err);
             }
             How::Returned(Returned::Done(output)) => match checked(ready, row, &output) {
                 Ok(()) => {
@@ -163,7 +163,8 @@ impl Runner {
             }
             How::Broke(broke, message) => fail(&mut step, broke, message),
             How::Interrupted(Interrupted::Diverged(diverged)) => {
-                fail(&mut step, Broke::ReplayDiverged, diverged.to_string());
+                fail(&mut step, Broke::ReplayDiverged, String::new());
+                step.outcome = Some(Err(diverged_error(&diverged)));
             }
             How::Interrupted(Interrupted::Waits { waiting, version }) => {
                 step.wait = Some(waiting);
@@ -295,7 +296,7 @@ impl Runner {
     }
 }
 
-fn checked(ready: &crate::plugin::Ready, row: &RunRow, output: &Output) -> Result<(), String> {
+pub(super) fn checked(ready: &crate::plugin::Ready, row: &RunRow, output: &Output) -> Result<(), String> {
     let Some(schema) = ready.schemas(&row.tool).and_then(|schemas| schemas.output.as_ref()) else { return Ok(()) };
     let Some(structured) = &output.structured else {
         return Err("the tool declares an output schema and returned no structured output".into());
@@ -307,6 +308,12 @@ fn checked(ready: &crate::plugin::Ready, row: &RunRow, output: &Output) -> Resul
 
 fn run_error(broke: Broke, message: String) -> TaskError {
     TaskError { class: ErrorClass::Run, code: broke.as_str().into(), message, details: None }
+}
+
+/// The entry and both sides are for programs too.
+fn diverged_error(diverged: &Diverged) -> TaskError {
+    let details = serde_json::to_value(diverged).ok();
+    TaskError { details, ..run_error(Broke::ReplayDiverged, diverged.to_string()) }
 }
 
 /// A number from 0 to 1 that spreads the retries of tasks that failed together.

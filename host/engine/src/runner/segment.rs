@@ -50,8 +50,6 @@ struct Birth<'a> {
 pub(super) enum Purpose {
     /// To get on with the task.
     Run,
-    /// To see what it did, once more and without effects.
-    Replay,
     /// To call `cancel-task` when the task has ended.
     Cancel,
 }
@@ -156,7 +154,7 @@ impl<'a> Segment<'a> {
                     Purpose::Run => self.runner.watch_over(self.row, &control, self.run.inbox.cancelled(), live_since),
                     // Nobody waits for it, but its place is needed.
                     Purpose::Cancel if control.computed() > CANCEL_GRACE => control.stop(Stop::RunTime),
-                    Purpose::Cancel | Purpose::Replay => {}
+                    Purpose::Cancel => {}
                 }
             }
             let busy = self.run.recorder().has_pending();
@@ -198,7 +196,7 @@ impl<'a> Segment<'a> {
                         let making = Box::pin(self.runner.child(self.row, &self.ready.manifest, wanted));
                         birth = Some(Birth { making, done });
                     }
-                    (Purpose::Run | Purpose::Replay, Request::Outcome { handle, done }) => {
+                    (Purpose::Run, Request::Outcome { handle, done }) => {
                         let outcome = self.runner.store.read(|sql| store::outcome(sql, self.row.n, handle))?;
                         if let Some(outcome) = outcome {
                             let _ = done.send(outcome);
@@ -212,7 +210,7 @@ impl<'a> Segment<'a> {
                         let _ = done.send(Err(Refusal::refused("`cancel-task` starts nothing")));
                     }
                     // What is not recorded can't be done again.
-                    (Purpose::Cancel | Purpose::Replay, _) => {}
+                    (Purpose::Cancel, _) => {}
                 },
                 child = async { match &mut birth {
                     Some(birth) => birth.making.as_mut().await,
@@ -276,7 +274,7 @@ impl<'a> Segment<'a> {
     /// What is recorded and was not done, if the guest came to its end before.
     pub fn unreplayed(&self) -> Option<Diverged> {
         let recorder = self.run.recorder();
-        (!recorder.is_live()).then(|| recorder.diverged("came to its end"))
+        (!recorder.is_live()).then(|| recorder.ended("come to its end", String::new()))
     }
 }
 
@@ -322,7 +320,7 @@ fn write(
     runner.store.write("what the task did", move |tx| step.take(tx, task, now, 0.0))
 }
 
-fn call(row: &RunRow, attempt: u32) -> GuestCall {
+pub(super) fn call(row: &RunRow, attempt: u32) -> GuestCall {
     let caller: Value = serde_json::from_str(&row.context).unwrap_or(Value::Null);
     let deadline: Timestamp = row.deadline;
     let context = json!({ "session": row.session, "deadline": deadline, "caller": caller });

@@ -19,7 +19,7 @@ use super::run::{Interrupted, Run};
 use crate::task::Broke;
 
 /// The export to call.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Export {
     Execute,
     AwaitTask(Vec<u8>),

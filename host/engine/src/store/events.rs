@@ -91,6 +91,16 @@ pub(crate) fn of_segment(sql: &Connection, task: i64, segment_seq: u64) -> Resul
     rows.map(|row| row.map_err(failed(WHAT))?).collect()
 }
 
+/// A task's whole journal, up to the entry `upto`.
+pub(crate) fn all(sql: &Connection, task: i64, upto: u64) -> Result<Vec<StoredEntry>, StoreError> {
+    let mut select = sql
+        .prepare_cached("SELECT seq, data, call, hash, blob FROM entry WHERE task = ?1 AND seq <= ?2 ORDER BY seq")
+        .map_err(failed(WHAT))?;
+    let upto = i64::try_from(upto).unwrap_or(i64::MAX);
+    let rows = select.query_map(params![task, upto], stored).map_err(failed(WHAT))?;
+    rows.map(|row| row.map_err(failed(WHAT))?).collect()
+}
+
 /// The seed of the attempt that began with the entry `attempt_seq`.
 pub(crate) fn seed(sql: &Connection, task: i64, attempt_seq: u64) -> Result<[u8; 32], StoreError> {
     let mut select = sql.prepare_cached("SELECT blob FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
@@ -102,7 +112,8 @@ pub(crate) fn seed(sql: &Connection, task: i64, attempt_seq: u64) -> Result<[u8;
 fn stored(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, StoreError>> {
     let seq = row.get::<_, i64>(0)?.cast_unsigned();
     let data: Option<String> = row.get(1)?;
-    let stamp = Stamp { call: row.get::<_, i64>(2)?.cast_unsigned(), hash: row.get::<_, i64>(3)?.cast_unsigned() };
+    let (call, hash): (Option<i64>, Option<i64>) = (row.get(2)?, row.get(3)?);
+    let stamp = call.zip(hash).map(|(call, hash)| Stamp { call: call.cast_unsigned(), hash: hash.cast_unsigned() });
     let blob: Option<Vec<u8>> = row.get(4)?;
     let body = match data {
         Some(data) => match parse(&data) {
@@ -111,7 +122,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, StoreError>> {
         },
         None => Body::Records(blob.unwrap_or_default()),
     };
-    Ok(Ok(StoredEntry { seq, stamp: Some(stamp), body }))
+    Ok(Ok(StoredEntry { seq, stamp, body }))
 }
 
 fn parse(data: &str) -> Result<EventKind, StoreError> {

@@ -17,10 +17,10 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 
 pub(crate) use children::{Kin, ended as ended_children, outcome, started as children_started, unfinished_below};
-pub(crate) use events::{of_segment, public, seed};
+pub(crate) use events::{all as journal, of_segment, public, seed};
 pub(crate) use notice::{Notice, Notify};
 pub(crate) use owners::{
     Moved, Owners, Predecessor, beat, beats, claim, claim_batch, enrol, forget, others_with_work, release,
@@ -32,7 +32,7 @@ pub(crate) use plugins::{
 pub(crate) use questions::{all as replies, one as question, still_open};
 pub(crate) use step::{Step, Taken};
 pub(crate) use tasks::{
-    Inserted, NewRow, RunRow, by_prefix, due, list as tasks, number, remove as remove_task, run_row, view,
+    Inserted, NewRow, RunRow, by_prefix, due, list as tasks, number, remove as remove_task, run_row, unfinished, view,
     written_since,
 };
 pub(crate) use writer::Tx;
@@ -48,6 +48,11 @@ pub(crate) struct Store {
     path: PathBuf,
     writer: writer::Writer,
     readers: Mutex<Vec<Connection>>,
+}
+
+/// Reads that belong together: they see the database as of one moment.
+pub(crate) fn snapshot(sql: &Connection) -> Result<Transaction<'_>, StoreError> {
+    sql.unchecked_transaction().map_err(failure::failed("the database"))
 }
 
 impl Store {

@@ -260,9 +260,11 @@ impl Columns {
             Effect::Checkpoint { until } => {
                 self.segment += 1;
                 let kind = EventKind::Checkpoint { segment: self.segment, until: *until };
-                entries.push(NewEntry::outside(now, kind));
-                self.segment_seq = self.last_seq + entries.len() as u64;
                 let same = self.ticket == said.ticket;
+                // One that is polled for weeks is not written at each look; no ticket here is the one before.
+                let ticket = said.ticket.clone().filter(|_| !same);
+                entries.push(NewEntry { at: now, stamp: None, body: Body::Event(kind, ticket) });
+                self.segment_seq = self.last_seq + entries.len() as u64;
                 self.ticket_same = if same { self.ticket_same + 1 } else { 0 };
                 self.ticket.clone_from(&said.ticket);
             }

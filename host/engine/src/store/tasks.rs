@@ -343,6 +343,18 @@ pub(crate) fn list(
     rows.map(|seen| seen.map_err(failed(WHAT))?.complete(sql)).collect()
 }
 
+/// The unfinished tasks of the plugins of that name, of all namespaces, oldest first: `(n, namespace)`.
+pub(crate) fn unfinished(sql: &Connection, plugin: &str) -> Result<Vec<(i64, String)>, StoreError> {
+    let mut select = sql
+        .prepare_cached(
+            "SELECT task.n, namespace FROM task JOIN plugin ON plugin.digest = task.digest
+             WHERE plugin.name = ?1 AND ended_at IS NULL ORDER BY task.n",
+        )
+        .map_err(failed(WHAT))?;
+    let rows = select.query_map(params![plugin], |row| Ok((row.get(0)?, row.get(1)?))).map_err(failed(WHAT))?;
+    rows.collect::<Result<_, _>>().map_err(failed(WHAT))
+}
+
 /// The tasks whose ids begin with `prefix`, two at most: `(n, id)`.
 pub(crate) fn by_prefix(sql: &Connection, namespace: &str, prefix: &str) -> Result<Vec<(i64, TaskId)>, StoreError> {
     let mut select = sql

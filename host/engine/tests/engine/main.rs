@@ -12,5 +12,6 @@ mod kin;
 mod limits;
 mod questions;
 mod queue;
+mod replay;
 mod start;
 mod tickets;
