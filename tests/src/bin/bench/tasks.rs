@@ -1,28 +1,19 @@
-//! The numbers of the design, measured side by side in one run on one disk. Machines are noisy: read the ratios.
+//! What a durable task costs, beside what the disk costs by itself.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use longhaul::{EventKind, Host, NewTask, Reply, TaskState};
+use anyhow::Result;
+use longhaul::{EventKind, Host, NewTask, Reply};
 use longhaul_tests::embedded::component;
 use serde_json::json;
 
-/// Rounds of each measurement; the median counts.
-const ROUNDS: usize = 5;
+use crate::{ROUNDS, finish, median, micros, row};
 
-fn main() -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(bench())
-}
-
-async fn bench() -> Result<()> {
-    let dir = tempfile::tempdir_in(std::env::current_dir()?).context("a directory on the disk that is measured")?;
-    let host = Host::builder().data_dir(dir.path().join("data")).open().await?;
-    let plugin = host.install(component("probe")).await?;
-    println!("{:<58} {:>14}   goal", "what", "measured");
-
-    let (raw_p50, raw_rate) = raw_commits(&dir.path().join("raw.db"))?;
+pub async fn rows(dir: &Path) -> Result<()> {
+    let host = Host::builder().data_dir(dir.join("data")).open().await?;
+    host.install(component("probe")).await?;
+    let (raw_p50, raw_rate) = raw_commits(&dir.join("raw.db"))?;
     row("raw SQLite, one row a commit, WAL, FULL: commits/s", &format!("{raw_rate:.0}"), "");
     row("raw SQLite commit, p50", &micros(raw_p50), "");
 
@@ -45,44 +36,8 @@ async fn bench() -> Result<()> {
     row("  with one durable step (a sleep of 0)", &format!("{rate:.0}"), ">= 8000");
     let rate = questions(&host, 50, 50).await?;
     row("  with one question answered at once", &format!("{rate:.0}"), ">= 8000");
-
-    let progress = |n: u64| NewTask::new("probe", "many_progress").input(json!({ "n": n }));
-    let (few, many) = (timed(&host, || progress(0)).await?, timed(&host, || progress(200_000)).await?);
-    row("one report-progress", &format!("{:.2} us", (many - few).as_secs_f64() * 1e6 / 200_000.0), "<= 1 us");
-
-    let instantiate = longhaul::testing::instantiate(&host, &plugin.digest, 1_000).await?;
-    row("instance from a warm plugin", &micros(instantiate), "<= 50 us");
-    let start = longhaul::testing::load(&host, &plugin.digest, 50).await?;
-    row("plugin start from cached code", &micros(start), "<= 1000 us");
-
-    let steps = 20_000;
-    let task = NewTask::new("probe", "steps").input(json!({ "steps": steps }));
-    let id = host.start(task).await?.id;
-    anyhow::ensure!(host.wait(&id).await?.state == TaskState::Completed);
-    let mut replays = Vec::new();
-    for _ in 0..ROUNDS {
-        let start = Instant::now();
-        host.replay(&id, Default::default(), |_| {}).await?;
-        replays.push(start.elapsed());
-    }
-    // Each step reads the clock and reports progress.
-    let rate = 2.0 * f64::from(steps) / median(&mut replays).as_secs_f64();
-    row("replay, entries/s (a clock reading and a progress a step)", &format!("{rate:.0}"), ">= 500000");
     host.shutdown().await;
     Ok(())
-}
-
-fn row(what: &str, measured: &str, goal: &str) {
-    println!("{what:<58} {measured:>14}   {goal}");
-}
-
-fn micros(duration: Duration) -> String {
-    format!("{:.0} us", duration.as_secs_f64() * 1e6)
-}
-
-fn median<T: Ord + Copy>(values: &mut [T]) -> T {
-    values.sort_unstable();
-    values[values.len() / 2]
 }
 
 /// What the disk does by itself: p50 of one commit, and commits a second.
@@ -101,24 +56,6 @@ fn raw_commits(path: &Path) -> Result<(Duration, f64)> {
     let rate = each.len() as f64 / start.elapsed().as_secs_f64();
     Ok((median(&mut each), rate))
 }
-
-async fn finish(host: &Host, task: NewTask) -> Result<()> {
-    let id = host.start(task).await?.id;
-    let task = host.wait(&id).await?;
-    anyhow::ensure!(task.state == TaskState::Completed, "{:?}", task.error);
-    Ok(())
-}
-
-async fn timed(host: &Host, task: impl Fn() -> NewTask) -> Result<Duration> {
-    let mut each = Vec::new();
-    for _ in 0..ROUNDS {
-        let start = Instant::now();
-        finish(host, task()).await?;
-        each.push(start.elapsed());
-    }
-    Ok(median(&mut each))
-}
-
 /// Tasks a second with `clients` that start one after the other, `each` a client; the median of the rounds.
 async fn at_once(host: &Host, clients: usize, each: usize, task: impl Fn() -> NewTask + Copy) -> Result<f64> {
     let mut rates = Vec::new();
