@@ -57,14 +57,20 @@ impl Host {
 
     /// Events after `after`, waiting until there are some. Empty: the task has ended, and there are no more.
     async fn next_page(&self, id: &TaskId, after: u64) -> Result<Vec<Event>, Error> {
-        let (n, _) = self.number(id).await?;
+        let (n, _) = self.number_now(id)?;
         let watch = self.runner().watchers.watch(n);
         let mut stopping = self.runner().stopping.subscribe();
         loop {
             let moved = watch.moved();
-            // In this order: what a task did is complete once it has ended, not before.
-            let ended = self.number(id).await?.1.is_terminal();
-            let events = self.journal(id, after, PAGE).await?;
+            let (id, namespace) = (id.clone(), self.namespace.clone());
+            let page = self.read(move |runner| {
+                runner.store.read(|sql| {
+                    // In this order: what a task did is complete once it has ended, not before.
+                    let (n, state) = store::number(sql, &namespace, &id)?;
+                    Ok((store::public(sql, n, after, PAGE)?, state.is_terminal()))
+                })
+            });
+            let (events, ended) = page.await?;
             if !events.is_empty() || ended {
                 return Ok(events);
             }
@@ -82,15 +88,14 @@ impl Host {
     /// [`Error::UnknownTask`]; [`Error::ShuttingDown`] if this host stops before the task does.
     pub async fn wait(&self, id: &TaskId) -> Result<Task, Error> {
         let runner = self.runner();
-        let (n, _) = runner.store.read(|sql| store::number(sql, &self.namespace, id))?;
+        let (n, _) = self.number_now(id)?;
         let watch = runner.watchers.watch(n);
         let mut stopping = runner.stopping.subscribe();
         loop {
             let moved = watch.moved();
-            let task = runner.store.read(|sql| store::view(sql, &runner.owners, n, runner.clock.now()))?;
-            let task = task.ok_or_else(|| Error::UnknownTask(id.to_string()))?;
-            if task.state.is_terminal() {
-                return Ok(task);
+            // The whole of it is read once, when it has ended.
+            if self.number_now(id)?.1.is_terminal() {
+                return self.task(id).await;
             }
             tokio::select! {
                 () = moved => {}

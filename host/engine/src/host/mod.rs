@@ -91,6 +91,11 @@ impl Host {
         self.read(move |runner| runner.store.read(|sql| store::number(sql, &namespace, &id))).await
     }
 
+    /// As [`number`](Self::number), on this thread: one row by its key is read sooner than another thread is woken.
+    fn number_now(&self, id: &TaskId) -> Result<(i64, TaskState), Error> {
+        self.runner().store.read(|sql| store::number(sql, &self.namespace, id))
+    }
+
     /// The task of that id, or the only one whose id begins so.
     ///
     /// # Errors
@@ -141,11 +146,11 @@ impl Host {
     /// [`Error::Answer`] if the value does not fit the question; [`Error::AlreadySettled`], with what counts, if somebody
     /// was first; [`Error::UnknownQuestion`]; [`Error::UnknownTask`].
     pub async fn answer(&self, id: &TaskId, question: u32, reply: Reply) -> Result<(), Error> {
-        let (n, _) = self.number(id).await?;
         let (task, namespace, now) = (id.clone(), self.namespace.clone(), self.runner().clock.now());
         self.runner()
             .store
             .write("the answer", move |tx| {
+                let (n, state) = store::number(tx.sql, &namespace, &task)?;
                 let Some((asked, settled)) = store::question(tx.sql, n, question)? else {
                     let open = store::still_open(tx.sql, n)?.iter().map(|open| open.question).collect();
                     return Err(Error::UnknownQuestion { task, question, open });
@@ -168,7 +173,6 @@ impl Host {
                 let kind = EventKind::Reply { question, reply };
                 let entries = vec![crate::journal::NewEntry::outside(now, kind)];
                 // Whoever runs it has something to do now; if nobody does, that is to be seen.
-                let (_, state) = store::number(tx.sql, &namespace, &task)?;
                 let event = (state == TaskState::Waiting).then_some(LifeEvent::Wake);
                 let step = Step { entries, event, ..Step::default() };
                 step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
@@ -187,11 +191,11 @@ impl Host {
     ///
     /// [`Error::UnknownTask`].
     pub async fn cancel(&self, id: &TaskId) -> Result<TaskState, Error> {
-        let (n, _) = self.number(id).await?;
-        let now = self.runner().clock.now();
+        let (id, namespace, now) = (id.clone(), self.namespace.clone(), self.runner().clock.now());
         self.runner()
             .store
             .write("the request to stop", move |tx| {
+                let (n, _) = store::number(tx.sql, &namespace, &id)?;
                 let step = Step { event: Some(LifeEvent::CancelRequested), ..Step::default() };
                 let taken = step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
                 Ok(taken.found)

@@ -34,9 +34,24 @@ impl Host {
         if *runner.stopping.borrow() {
             return Err(Error::ShuttingDown);
         }
-        let digest = self.newest(&new.plugin)?;
-        let ready = runner.ready(&digest).await?;
-        let row = self.row(&new, &ready)?;
+        loop {
+            if let Some(started) = self.take(&new).await? {
+                return Ok(started);
+            }
+            // What was remembered of the plugins is out of date.
+            runner.names().clear();
+        }
+    }
+
+    /// Takes a task; `None`: the plugin that was meant is another one by now.
+    async fn take(&self, new: &NewTask) -> Result<Option<Started>, Error> {
+        let runner = self.runner();
+        let (digest, remembered) = self.newest(&new.plugin)?;
+        let ready = match runner.ready(&digest).await {
+            Err(_) if remembered => return Ok(None),
+            ready => ready?,
+        };
+        let row = self.row(new, &ready)?;
         let lane = Lane::new(&row.namespace, &row.digest);
         // Until the task stands in line, or is not taken.
         let _room = match runner.admit(&lane) {
@@ -45,20 +60,21 @@ impl Host {
                 // A start that was taken, and is said again, takes no room.
                 let existing = self.read(move |runner| runner.store.read(|sql| row.existing(sql))).await?;
                 return match existing {
-                    Some(id) => Ok(Started { id, existing: true }),
+                    Some(id) => Ok(Some(Started { id, existing: true })),
                     None => Err(self.full(full, &ready)),
                 };
             }
         };
-        let fresh = row.clone();
-        let inserted = runner.store.write("the task", move |tx| row.insert(tx)).await?;
+        let (fresh, wanted) = (row.clone(), new.plugin.clone());
+        let inserted = runner.store.write("the task", move |tx| row.insert(tx, &wanted)).await?;
         Ok(match inserted {
-            Inserted::Existing { id } => Started { id, existing: true },
+            Inserted::Existing { id } => Some(Started { id, existing: true }),
             Inserted::New { n } => {
                 let id = fresh.id.clone();
                 runner.enqueue(n, lane, Some(fresh.into_run_row(n)));
-                Started { id, existing: false }
+                Some(Started { id, existing: false })
             }
+            Inserted::Outdated => None,
         })
     }
 
@@ -72,10 +88,15 @@ impl Host {
         Error::QueueFull { whose, limit, value, retry_after }
     }
 
-    /// The digest of the newest plugin of that name, or the digest itself.
-    fn newest(&self, plugin: &str) -> Result<String, Error> {
+    /// The digest of the newest plugin of that name, or the digest itself; and whether that was only remembered.
+    fn newest(&self, plugin: &str) -> Result<(String, bool), Error> {
+        if let Some(digest) = self.runner().names().get(plugin) {
+            return Ok((digest.clone(), true));
+        }
         let found = self.runner().store.read(|sql| store::newest(sql, plugin))?;
-        found.ok_or_else(|| Error::UnknownPlugin(plugin.to_owned()))
+        let digest = found.ok_or_else(|| Error::UnknownPlugin(plugin.to_owned()))?;
+        self.runner().names().insert(plugin.to_owned(), digest.clone());
+        Ok((digest, false))
     }
 
     fn row(&self, new: &NewTask, ready: &Ready) -> Result<NewRow, Error> {

@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::journal::Diverged;
 use crate::limits::DEATHS;
 use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
-use crate::store::{self, RunRow, Step};
+use crate::store::{self, RunRow, Step, Taken};
 use crate::task::{
     Broke, ErrorClass, LifeEvent, Output, TaskError, TaskState, Verdict, Waiting, WaitingOn, ticket_delay,
 };
@@ -201,20 +201,22 @@ impl Runner {
                 next = Next::Rest;
             }
         }
-        let owes = self.take(row, step).await?;
-        Ok(if owes { Next::CleanUp } else { next })
+        Ok(match self.take(row, step).await? {
+            Some(taken) if taken.cancel_ticket => Next::CleanUp,
+            Some(taken) if taken.ended => Next::Rest,
+            _ => next,
+        })
     }
 
-    /// Takes a step of a task that this host runs. One that comes too late changes nothing. Says whether `cancel-task` is
-    /// owed after it.
-    async fn take(&self, row: &RunRow, step: Step) -> Result<bool, Error> {
+    /// Takes a step of a task that this host runs. One that comes too late changes nothing, and gives `None`.
+    async fn take(&self, row: &RunRow, step: Step) -> Result<Option<Taken>, Error> {
         let (task, now) = (row.n, self.clock.now());
         let jitter = jitter(now, task);
         match self.store.write("what became of the task", move |tx| step.take(tx, task, now, jitter)).await? {
-            Ok(taken) => Ok(taken.cancel_ticket),
+            Ok(taken) => Ok(Some(taken)),
             Err(misfit) => {
                 tracing::debug!("task {task}: {misfit}");
-                Ok(false)
+                Ok(None)
             }
         }
     }

@@ -22,8 +22,9 @@ pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedRecei
                 // Told already, by the writer itself.
                 Notice::Entries { .. } => {}
                 Notice::Inbox { task } => runner.deliver(task),
-                Notice::Due { .. } => runner.earlier.notify_one(),
+                Notice::Due { at } => runner.due_at(at),
                 Notice::Foreign => {
+                    runner.names().clear();
                     runner.watchers.all_moved();
                     runner.earlier.notify_one();
                     match runner.store.read(|sql| store::written_since(sql, runner.owners.me(), seen)) {

@@ -11,6 +11,7 @@ mod timers;
 mod watch;
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ pub(crate) struct Runner {
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
     pub limits: Limits,
+    /// The digests of the newest plugins by name, as far as they were asked for: checked again when a task is taken.
+    names: Mutex<HashMap<String, String>>,
     /// The tasks that stand in line or run here.
     live: Mutex<HashMap<i64, Live>>,
     line: Mutex<Line>,
@@ -55,6 +58,8 @@ pub(crate) struct Runner {
     crowded: channel::Sender<bool>,
     /// A timer may be due earlier than was known.
     earlier: Notify,
+    /// When the timers are looked at next, in milliseconds.
+    next_due: AtomicU64,
     pub stopping: channel::Sender<bool>,
 }
 
@@ -102,11 +107,13 @@ impl Runner {
             take_over: parts.take_over,
             crash: parts.crash,
             limits: parts.limits,
+            names: Mutex::default(),
             live: Mutex::default(),
             line: Mutex::new(Line::new(caps)),
             idle: Notify::new(),
             crowded: channel::Sender::new(false),
             earlier: Notify::new(),
+            next_due: AtomicU64::new(u64::MAX),
             stopping: channel::Sender::new(false),
         });
         // None of them keeps the runner alive: they end when the host is dropped.
@@ -184,6 +191,11 @@ impl Runner {
 
     fn line(&self) -> MutexGuard<'_, Line> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// See the field.
+    pub fn names(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<i64, Live>> {

@@ -174,6 +174,7 @@ impl<'a> Segment<'a> {
                         self.told = true;
                         let mut step = step(self.row, &self.run, &mut self.left, &control, true);
                         step.wait = wait;
+                        let acts = !matches!(act, Act::Nothing);
                         match act {
                             Act::Nothing => {}
                             Act::Settle(question, reply) => {
@@ -184,7 +185,9 @@ impl<'a> Segment<'a> {
                         }
                         match write(self.runner, self.row.n, step).await? {
                             Ok(taken) => {
-                                self.runner.fill(self.row.n)?;
+                                if acts {
+                                    self.runner.fill(self.row.n)?;
+                                }
                                 let _ = done.send(taken.no_child);
                             }
                             // The guest's call ends with `Abandoned`, and this run with it.

@@ -1,5 +1,6 @@
 //! Waking tasks that wait for a time. Timers are rows: here is only when the next ones are due.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -21,6 +22,11 @@ pub(super) async fn watch(runner: Weak<Runner>, mut stopping: channel::Receiver<
     loop {
         let Some(runner) = runner.upgrade() else { return };
         let clock = runner.clock.clone();
+        // Whatever is written from here on must wake this.
+        runner.next_due.store(u64::MAX, Ordering::SeqCst);
+        let earlier = runner.earlier.notified();
+        tokio::pin!(earlier);
+        earlier.as_mut().enable();
         let next = match runner.wake_due() {
             Ok(next) => next,
             Err(error) => {
@@ -28,8 +34,7 @@ pub(super) async fn watch(runner: Weak<Runner>, mut stopping: channel::Receiver<
                 Some(clock.now().after(Duration::from_secs(1)))
             }
         };
-        let earlier = runner.earlier.notified();
-        tokio::pin!(earlier);
+        runner.next_due.store(next.map_or(u64::MAX, Timestamp::as_millis), Ordering::SeqCst);
         let due = async {
             match next {
                 Some(next) if next <= clock.now() => tokio::time::sleep(BUSY).await,
@@ -48,6 +53,13 @@ pub(super) async fn watch(runner: Weak<Runner>, mut stopping: channel::Receiver<
 }
 
 impl Runner {
+    /// Something is due at that time: the timers are looked at again if it is sooner than they would be.
+    pub(super) fn due_at(&self, at: u64) {
+        if at < self.next_due.load(Ordering::SeqCst) {
+            self.earlier.notify_one();
+        }
+    }
+
     /// Puts in line what is due, and says when to look again.
     fn wake_due(self: &Arc<Self>) -> Result<Option<Timestamp>, StoreError> {
         let now = self.clock.now();

@@ -39,13 +39,14 @@ pub(super) fn insert(tx: &mut Tx<'_>, child: NewRow) -> Result<Option<String>, S
     if below >= TREE_TASKS {
         return Ok(Some(format!("there may be {TREE_TASKS} tasks below one root, and there are (limit `tree`)")));
     }
-    match child.insert(tx) {
+    let digest = child.digest.clone();
+    match child.insert(tx, &digest) {
         Ok(Inserted::New { n }) => {
             // Whoever runs its parent runs it.
             tx.notices.push(Notice::Inbox { task: n });
             Ok(None)
         }
-        Ok(Inserted::Existing { .. }) => Ok(None),
+        Ok(Inserted::Existing { .. } | Inserted::Outdated) => Ok(None),
         Err(Error::Store(error)) => Err(error),
         Err(other) => Ok(Some(other.to_string())),
     }

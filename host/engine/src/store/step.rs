@@ -57,6 +57,8 @@ pub(crate) struct Step {
 pub(crate) struct Taken {
     /// The state that it found the task in.
     pub found: TaskState,
+    /// The task has ended.
+    pub ended: bool,
     /// The task has ended, and its tool's `cancel-task` is owed.
     pub cancel_ticket: bool,
     /// Why the child was not taken, nor the entry that tells of it. All else was.
@@ -132,7 +134,7 @@ impl Step {
         }
         let nothing = self.entries.is_empty() && self.fuel == 0 && self.run_ms == 0 && self.withdrawn.is_none();
         if life == columns.life && effects.is_empty() && nothing {
-            return Ok(Ok(Taken { found, cancel_ticket: false, no_child: None }));
+            return Ok(Ok(Taken { found, ended: false, cancel_ticket: false, no_child: None }));
         }
         let no_child = match self.child.take() {
             Some(child) => bear(tx, child, &mut self.entries, columns.life.cancel_requested)?,
@@ -173,7 +175,7 @@ impl Step {
             children::withdraw(tx, task, handle, now)?;
         }
         let cancel_ticket = effects.contains(&Effect::CancelTicket);
-        Ok(Ok(Taken { found, cancel_ticket, no_child }))
+        Ok(Ok(Taken { found, ended: columns.life.state.is_terminal(), cancel_ticket, no_child }))
     }
 }
 

@@ -7,7 +7,7 @@ use super::failure::failed;
 use super::notice::Notice;
 use super::step::Lease;
 use super::writer::Tx;
-use super::{Kin, Owners, children, events, questions};
+use super::{Kin, Owners, children, events, plugins, questions};
 use crate::clock::Timestamp;
 use crate::host::TaskFilter;
 use crate::journal::{EventKind, NewEntry};
@@ -50,6 +50,8 @@ pub(crate) enum Inserted {
     Existing {
         id: TaskId,
     },
+    /// What the caller called the plugin is another one by now. Nothing was taken.
+    Outdated,
 }
 
 /// What running a task needs.
@@ -110,19 +112,16 @@ impl NewRow {
         }
     }
 
-    /// Takes the task, or finds the one that was taken with the same key.
-    pub fn insert(self, tx: &mut Tx<'_>) -> Result<Inserted, Error> {
+    /// Takes the task, or finds the one that was taken with the same key. `plugin` is what the caller called the plugin.
+    pub fn insert(self, tx: &mut Tx<'_>, plugin: &str) -> Result<Inserted, Error> {
         if let Some(id) = self.existing(tx.sql)? {
             return Ok(Inserted::Existing { id });
         }
-        // It may have been removed since the caller looked it up.
-        let installed = tx
-            .sql
-            .prepare_cached("SELECT 1 FROM plugin WHERE digest = ?1 AND removed = 0")
-            .and_then(|mut select| select.exists(params![self.digest]))
-            .map_err(failed(WHAT))?;
-        if !installed {
-            return Err(Error::UnknownPlugin(self.digest));
+        // It may have been removed, or another one installed, since the caller looked it up.
+        match plugins::newest(tx.sql, plugin)? {
+            Some(digest) if digest == self.digest => {}
+            Some(_) => return Ok(Inserted::Outdated),
+            None => return Err(Error::UnknownPlugin(plugin.to_owned())),
         }
         let limits = serde_json::to_string(&self.limits).map_err(|error| Error::Fault(error.to_string()))?;
         let grants = match self.grants.is_empty() {

@@ -67,8 +67,8 @@ async fn recovery(data: &Path, ids: &[TaskId]) -> Result<()> {
     holder.wait()?;
     let bystander = Host::builder().data_dir(data).take_over(false).open().await?;
     let mut set = JoinSet::new();
-    for id in ids.iter().take(SOME).cloned() {
-        let host = bystander.clone();
+    for id in ids.iter().take(SOME) {
+        let (host, id) = (bystander.clone(), id.clone());
         set.spawn(async move { host.answer(&id, 1, yes()).await });
     }
     while let Some(answered) = set.join_next().await {
