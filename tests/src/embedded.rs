@@ -45,16 +45,20 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Answers each question of a task as it comes, by its schema, until the task has ended.
+/// Answers each question of a task and of its children as it comes, by its schema, until the task has ended.
 pub async fn answer_all(host: &Host, task: &TaskId) {
     use futures_util::TryStreamExt as _;
     let mut events = std::pin::pin!(host.events(task, 0));
     while let Some(event) = events.try_next().await.expect("the events go on") {
-        if let EventKind::Question(question) = event.kind {
+        let (asker, kind) = match event.kind {
+            EventKind::Child { child, event } => (child, *event),
+            own => (task.clone(), own),
+        };
+        if let EventKind::Question(question) = kind {
             let value = fitting(&question.answer);
             let reply = Reply::Answered { value, by: Some("the test".into()) };
             // An earlier host may have been told, or the tool may have withdrawn it.
-            let _ = host.answer(task, question.question, reply).await;
+            let _ = host.answer(&asker, question.question, reply).await;
         }
     }
 }

@@ -64,6 +64,9 @@ pub struct Run {
     /// A setting that the plugin declares
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub settings: Vec<(String, String)>,
+    /// Something that the plugin declares and may then use, it and the tools that it starts: tool:PLUGIN/TOOL
+    #[arg(long = "grant", value_name = "KIND:NAME", value_parser = grant)]
+    pub grants: Vec<String>,
     /// Idempotency key: the same key and input again give the same task
     #[arg(long)]
     pub key: Option<String>,
@@ -205,6 +208,14 @@ fn name_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// The name of a tool: nothing else can be granted yet.
+fn grant(text: &str) -> Result<String, String> {
+    match text.split_once(':') {
+        Some(("tool", name)) if name.contains('/') => Ok(name.to_owned()),
+        _ => Err("it must be tool:PLUGIN/TOOL".to_owned()),
+    }
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|e| e.to_string())
 }
@@ -222,13 +233,21 @@ mod tests {
 
     #[test]
     fn the_words_of_run_are_understood() {
-        let words = "longhaul run p.wasm tool a=1 --answer true --answer -1 --input - --set k=v --deadline 2h --json";
+        let words = "longhaul run p.wasm tool a=1 --answer true --answer -1 --input - --set k=v --grant tool:p/t --deadline 2h --json";
         let Command::Run(run) = Cli::try_parse_from(words.split(' ')).unwrap().command else { panic!() };
         assert_eq!(run.rest, ["tool", "a=1"]);
         assert_eq!(run.asked.answers, ["true", "-1"]);
         assert_eq!(run.input.as_deref(), Some("-"));
         assert_eq!(run.settings, [("k".to_owned(), "v".to_owned())]);
+        assert_eq!(run.grants, ["p/t"]);
         assert_eq!(run.deadline, Some(Duration::from_secs(7200)));
+    }
+
+    #[test]
+    fn a_grant_names_its_kind() {
+        for wrong in ["p/t", "tool:", "tool:p", "http:example.com/x"] {
+            assert!(Cli::try_parse_from(["longhaul", "run", "p.wasm", "--grant", wrong]).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -104,6 +104,9 @@ impl From<longhaul::Error> for Problem {
             Error::MissingGrant { kind, name, .. } if kind == "setting" => {
                 problem.hint(format!("give it with `--set {name}=VALUE`"))
             }
+            Error::MissingGrant { kind, name, .. } if kind == "tool" => {
+                problem.hint(format!("grant it with `--grant tool:{name}`"))
+            }
             Error::UnknownQuestion { task, open, .. } if !open.is_empty() => {
                 problem.hint(format!("`longhaul tasks show {task}` shows the open ones"))
             }

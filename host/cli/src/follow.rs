@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use console::Key;
 use futures_util::StreamExt as _;
-use longhaul::{Error, Event, EventKind, Host, OpenQuestion, Reply, TaskId, Waiting, WaitingOn};
+use longhaul::{Error, Event, EventKind, Host, OpenQuestion, Reply, TaskId, Timestamp};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
@@ -16,9 +16,11 @@ use tokio::time::MissedTickBehavior;
 use crate::app::App;
 use crate::args::Asked;
 use crate::exit::{Exit, Problem};
+use crate::family::{self, Names, QuestionId, id_of};
 use crate::prompt::keys::Keys;
 use crate::prompt::{Outcome, Prompt, ask};
 use crate::signals::{Signal, Signals};
+use crate::tasks::CANCEL_WAIT;
 use crate::text::line;
 use crate::view::{Kind, View, say};
 use crate::{json, result, time, words};
@@ -49,11 +51,13 @@ pub struct Follow<'a> {
     seen: u64,
     /// What was there at the beginning has come. Before that, a question may be settled already.
     caught_up: bool,
-    open: BTreeMap<u32, OpenQuestion>,
+    open: BTreeMap<QuestionId, OpenQuestion>,
     /// Questions that were shown, so that their reply needs no introduction.
-    told: BTreeSet<u32>,
+    told: BTreeSet<QuestionId>,
     /// Questions with which nothing more is to be done here: answered just now, or left for later.
-    done_with: BTreeSet<u32>,
+    done_with: BTreeSet<QuestionId>,
+    /// What the tasks below this one are called.
+    names: Names,
     /// The task was asked to stop by this process.
     cancelled_here: bool,
     prompt: Option<Prompt>,
@@ -96,6 +100,7 @@ impl<'a> Follow<'a> {
             open: BTreeMap::new(),
             told: BTreeSet::new(),
             done_with: BTreeSet::new(),
+            names: Names::default(),
             cancelled_here: false,
             prompt: None,
             keys: None,
@@ -114,7 +119,7 @@ impl<'a> Follow<'a> {
         self.keys = None;
         match left? {
             Some(exit) => Ok(exit),
-            None => self.finish().await,
+            None => self.finish(signals).await,
         }
     }
 
@@ -191,59 +196,96 @@ impl<'a> Follow<'a> {
             json::print(&json::Line::Event { task: self.id, event })?;
         }
         self.seen = event.seq;
-        let now = time::now();
         match &event.kind {
+            EventKind::Child { child, event: kind } => self.happened(Some(child), kind, event.at),
+            kind => self.happened(None, kind, event.at),
+        }
+        Ok(())
+    }
+
+    /// Something happened, to the task or to the child of that id.
+    fn happened(&mut self, child: Option<&TaskId>, kind: &EventKind, at: Timestamp) {
+        self.names.learn(child, kind);
+        match kind {
             EventKind::Started { .. } => {
                 let id = console::style(self.id).dim().for_stderr();
-                self.view.line(&format!("{} {id}", words::event(event, now).unwrap_or_default()));
+                self.view.line(&format!("{} {id}", words::event(kind, time::now()).unwrap_or_default()));
             }
-            EventKind::Progress(progress) => self.view.progress(progress),
+            EventKind::Progress(progress) => match child {
+                None => self.view.progress(progress),
+                Some(child) => self.view.child_progress(&self.names.get(child), progress),
+            },
             EventKind::Question(question) => {
+                let question = OpenQuestion { task: child.cloned(), ..question.clone() };
                 // At the prompt it is shown with its input, and once more when it is settled.
                 if !(self.interactive && self.answers.is_empty()) {
-                    self.tell(question);
+                    self.tell(&question);
                 }
-                self.open.insert(question.question, question.clone());
+                self.open.insert(id_of(&question), question);
             }
-            EventKind::Reply { question, reply } => self.settled(*question, reply),
+            EventKind::Reply { question, reply } => self.settled(&(child.cloned(), *question), reply),
             // Said already, when it was done here.
             EventKind::CancelRequested if self.cancelled_here => {}
             // The result says it.
             EventKind::Ended { .. } => {}
             // Over before anybody has read of it.
-            EventKind::Sleep { until } if until.since(event.at) < LONG_SLEEP => {}
+            EventKind::Sleep { until } if until.since(at) < LONG_SLEEP => {}
+            EventKind::ChildStarted { child: other, .. } | EventKind::ChildEnded { child: other, .. } => {
+                let name = self.names.get(other);
+                self.say(&name, kind);
+            }
             _ => {
-                if let Some(told) = words::event(event, now) {
-                    self.view.line(&told);
-                }
+                let name = child.map(|child| self.names.get(child)).unwrap_or_default();
+                self.say(&name, kind);
             }
         }
-        Ok(())
+    }
+
+    /// Tells of an event, under the name of the child that it is of.
+    fn say(&mut self, name: &str, kind: &EventKind) {
+        if let Some(told) = words::event(kind, time::now()) {
+            self.line(name, &told);
+        }
+    }
+
+    fn line(&mut self, name: &str, told: &str) {
+        match name {
+            "" => self.view.line(told),
+            name => self.view.line(&family::indented(name, told)),
+        }
+    }
+
+    /// The name of the child whose question it is; empty for the task's own.
+    fn asked_by(&self, question: &QuestionId) -> String {
+        question.0.as_ref().map(|child| self.names.get(child)).unwrap_or_default()
     }
 
     fn tell(&mut self, question: &OpenQuestion) {
-        if self.told.insert(question.question) {
-            self.view.line(&words::question(question, time::now()));
+        let id = id_of(question);
+        let name = self.asked_by(&id);
+        if self.told.insert(id) {
+            self.line(&name, &words::question(question, time::now()));
         }
     }
 
-    fn settled(&mut self, number: u32, reply: &Reply) {
-        let asked_here = self.prompt.as_ref().is_some_and(|prompt| prompt.number() == number);
+    fn settled(&mut self, id: &QuestionId, reply: &Reply) {
+        let asked_here = self.prompt.as_ref().is_some_and(|prompt| id_of(prompt.question()) == *id);
+        let name = self.asked_by(id);
         if asked_here {
             self.close_prompt();
         }
         let among_others = self.open.len() > 1;
-        let question = self.open.remove(&number);
+        let question = self.open.remove(id);
         let told = question.as_ref().map_or_else(|| words::reply(reply), |question| words::reply_to(question, reply));
         // The answer came from another place while this one was still asking.
         let by_somebody = matches!(reply, Reply::Answered { .. } | Reply::Declined { .. });
         let elsewhere = if asked_here && by_somebody { " (elsewhere)" } else { "" };
         match question {
-            Some(question) if among_others || !self.told.contains(&number) => {
+            Some(question) if among_others || !self.told.contains(id) => {
                 let mark = console::style("?").yellow().bold().for_stderr();
-                self.view.line(&format!("{mark} {}\n  {told}{elsewhere}", line(&question.prompt)));
+                self.line(&name, &format!("{mark} {}\n  {told}{elsewhere}", line(&question.prompt)));
             }
-            _ => self.view.line(&format!("  {told}{elsewhere}")),
+            _ => self.line(&name, &format!("  {told}{elsewhere}")),
         }
     }
 
@@ -252,19 +294,22 @@ impl<'a> Follow<'a> {
         if self.prompt.is_some() {
             return Ok(());
         }
-        let Some(question) = self.open.values().find(|q| !self.done_with.contains(&q.question)).cloned() else {
+        let Some(question) = self.open.values().find(|q| !self.done_with.contains(&id_of(q))).cloned() else {
             return Ok(());
         };
         if let Some(value) = self.answers.pop_front() {
             self.tell(&question);
-            if let Some(problem) =
-                self.answer(question.question, Reply::Answered { value, by: self.by.clone() }).await?
-            {
+            if let Some(problem) = self.answer(&question, Reply::Answered { value, by: self.by.clone() }).await? {
                 let problem = Problem::new(problem);
                 return Err(problem.hint(format!("the task waits; {}", self.how_to_answer(&question))));
             }
         } else if self.interactive {
             let prompt = Prompt::new(&question);
+            // The prompt itself does not say who asks.
+            match self.asked_by(&id_of(&question)).as_str() {
+                "" => {}
+                name => self.line(name, "asks"),
+            }
             if prompt.hides_details(self.view.size()) {
                 self.tell(&question);
             }
@@ -284,8 +329,9 @@ impl<'a> Follow<'a> {
     }
 
     /// Settles a question. Gives back why the answer does not fit, if it does not.
-    async fn answer(&mut self, question: u32, reply: Reply) -> Result<Option<String>, Problem> {
-        match self.host.answer(self.id, question, reply).await {
+    async fn answer(&mut self, question: &OpenQuestion, reply: Reply) -> Result<Option<String>, Problem> {
+        let task = question.task.as_ref().unwrap_or(self.id);
+        match self.host.answer(task, question.question, reply).await {
             Ok(()) => {}
             Err(e @ Error::Answer { .. }) => return Ok(Some(e.to_string())),
             // Somebody was faster; their reply comes as an event.
@@ -294,13 +340,13 @@ impl<'a> Follow<'a> {
             }
             Err(e) => return Err(e.into()),
         }
-        self.done_with.insert(question);
+        self.done_with.insert(id_of(question));
         Ok(None)
     }
 
     async fn key(&mut self, key: &Key) -> Result<(), Problem> {
         let Some(prompt) = &mut self.prompt else { return Ok(()) };
-        let number = prompt.number();
+        let question = prompt.question().clone();
         let outcome = prompt.key(key);
         let reply = match outcome {
             None => {
@@ -308,9 +354,9 @@ impl<'a> Follow<'a> {
                 return Ok(());
             }
             Some(Outcome::Later) => {
-                self.done_with.insert(number);
+                self.done_with.insert(id_of(&question));
                 self.close_prompt();
-                if let Some(question) = self.open.get(&number).cloned() {
+                if self.open.contains_key(&id_of(&question)) {
                     self.tell(&question);
                 }
                 return Ok(());
@@ -318,7 +364,7 @@ impl<'a> Follow<'a> {
             Some(Outcome::Answer(value)) => Reply::Answered { value, by: self.by.clone() },
             Some(Outcome::Decline(reason)) => Reply::Declined { reason, by: self.by.clone() },
         };
-        match (self.answer(number, reply).await?, &mut self.prompt) {
+        match (self.answer(&question, reply).await?, &mut self.prompt) {
             (Some(problem), Some(prompt)) => {
                 prompt.refused(&problem);
                 self.redraw_prompt();
@@ -357,7 +403,7 @@ impl<'a> Follow<'a> {
         }
         let task = self.host.task(self.id).await?;
         // The task may be further than what came of it: with a question, perhaps, that is answered here.
-        Ok(only_for_people(task.waiting.as_ref(), &task.questions) && self.has_seen_all().await?)
+        Ok(family::waits_for_people(self.host, task).await? && self.has_seen_all().await?)
     }
 
     async fn has_seen_all(&self) -> Result<bool, Problem> {
@@ -376,12 +422,14 @@ impl<'a> Follow<'a> {
     }
 
     fn how_to_answer(&self, question: &OpenQuestion) -> String {
-        let which = if self.open.len() > 1 { format!(" --question {}", question.question) } else { String::new() };
+        let several = self.open.keys().filter(|(task, _)| *task == question.task).count() > 1;
+        let which = if several { format!(" --question {}", question.question) } else { String::new() };
         let example = line(&ask::example(question));
-        format!("answer with: {}{which} JSON (such as '{example}')", self.app.again("tasks answer", self.id))
+        let task = question.task.as_ref().unwrap_or(self.id);
+        format!("answer with: {}{which} JSON (such as '{example}')", self.app.again("tasks answer", task))
     }
 
-    async fn finish(&self) -> Result<Exit, Problem> {
+    async fn finish(&self, signals: &mut Signals) -> Result<Exit, Problem> {
         let task = self.host.task(self.id).await?;
         if !task.state.is_terminal() {
             return Err(Problem::new(format!("the events of task {} ended, and it is {}", self.id, task.state)));
@@ -394,19 +442,14 @@ impl<'a> Follow<'a> {
         } else {
             result::print(&task)?;
         }
+        if self.ours {
+            // What is left of its children has been asked to stop, and has nobody else to run it.
+            tokio::select! {
+                settled = family::settled(self.host, &task, CANCEL_WAIT) => settled?,
+                _ = signals.next() => {}
+            }
+        }
         Ok(Exit::of(&task))
-    }
-}
-
-/// Whether a task goes on only when somebody answers: that a question's time runs out does not count as going on.
-fn only_for_people(waiting: Option<&Waiting>, open: &[OpenQuestion]) -> bool {
-    let Some(waiting) = waiting.filter(|waiting| waiting.on == WaitingOn::Human && !open.is_empty()) else {
-        return false;
-    };
-    match (waiting.until, open.iter().filter_map(|question| question.deadline).min()) {
-        (None, _) => true,
-        (Some(_), None) => false,
-        (Some(until), Some(deadline)) => until >= deadline,
     }
 }
 
@@ -422,38 +465,4 @@ async fn finished(work: &mut Option<JoinHandle<Result<(), String>>>) -> Result<(
     let result = handle.await.unwrap_or_else(|e| Err(e.to_string()));
     *work = None;
     result
-}
-
-#[cfg(test)]
-mod tests {
-    use longhaul::Timestamp;
-
-    use super::*;
-
-    fn waits(on: WaitingOn, until: Option<u64>, deadlines: &[Option<u64>]) -> bool {
-        let at = Timestamp::from_millis;
-        let waiting = Waiting { on, until: until.map(at) };
-        let open = deadlines.iter().map(|deadline| OpenQuestion {
-            question: 1,
-            task: None,
-            prompt: String::new(),
-            detail: None,
-            answer: Value::Null,
-            deadline: deadline.map(at),
-            options: None,
-        });
-        only_for_people(Some(&waiting), &open.collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn a_task_waits_for_people_only_when_nothing_but_their_deadline_wakes_it() {
-        assert!(waits(WaitingOn::Human, None, &[None]));
-        assert!(waits(WaitingOn::Human, Some(9), &[None, Some(9)]));
-        // The tool looks again before, whoever answers.
-        assert!(!waits(WaitingOn::Human, Some(5), &[Some(9)]));
-        assert!(!waits(WaitingOn::Human, Some(5), &[None]));
-        assert!(!waits(WaitingOn::Timer, None, &[None]));
-        assert!(!waits(WaitingOn::Human, None, &[]));
-        assert!(!only_for_people(None, &[]));
-    }
 }

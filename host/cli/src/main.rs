@@ -3,6 +3,7 @@
 mod app;
 mod args;
 mod exit;
+mod family;
 mod follow;
 mod input;
 mod json;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use console::{strip_ansi_codes, style};
-use longhaul::{Diverged, Event, Heard, Host, ReplayOptions, TaskUpgrade, Upgrade};
+use longhaul::{Diverged, Heard, Host, ReplayOptions, TaskUpgrade, Upgrade};
 
 use crate::app::App;
 use crate::exit::{Exit, Problem};
@@ -56,8 +56,7 @@ pub async fn replay(
 fn show(heard: Heard) -> Result<(), Problem> {
     let now = time::now();
     let seq = heard.seq.map_or_else(String::new, |seq| seq.to_string());
-    let event = Event { seq: heard.seq.unwrap_or(0), at: now, kind: heard.kind };
-    let Some(told) = words::event(&event, now) else { return Ok(()) };
+    let Some(told) = words::event(&heard.kind, now) else { return Ok(()) };
     let mut out = std::io::stdout().lock();
     for (place, row) in told.split('\n').enumerate() {
         let row = format!("{} {row}", style(format!("{:>6}", if place == 0 { &seq } else { "" })).dim());

@@ -45,6 +45,9 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
     for (name, value) in args.settings {
         new = new.setting(name, value);
     }
+    for tool in args.grants {
+        new = new.grant_tool(tool);
+    }
 
     // From here Ctrl-C is for the task.
     let mut signals = Signals::listen().map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;

@@ -3,10 +3,11 @@
 use std::io::Write as _;
 
 use console::{strip_ansi_codes, style};
-use longhaul::{Event, EventKind, Host, OpenQuestion, Task, TaskState, Timestamp};
+use longhaul::{Event, EventKind, Host, OpenQuestion, Task, TaskId, TaskState, Timestamp};
 
 use crate::app::App;
 use crate::exit::Problem;
+use crate::family::{self, Names};
 use crate::prompt::ask;
 use crate::table::Table;
 use crate::text::{line, shortened};
@@ -23,12 +24,16 @@ pub fn list(tasks: &[Task]) -> Result<(), Problem> {
         table.row(vec![
             task.id.to_string(),
             state(task),
-            line(&format!("{}/{}", task.plugin, task.tool)),
+            format!("{}{}", if task.parent.is_some() { "↳ " } else { "" }, tool(&task.plugin, &task.tool)),
             time::duration(now.since(task.created_at)),
             about(task),
         ]);
     }
     table.print()
+}
+
+fn tool(plugin: &str, tool: &str) -> String {
+    line(&format!("{plugin}/{tool}"))
 }
 
 /// What is most worth knowing about a task, in a few words.
@@ -68,8 +73,8 @@ pub async fn recent(host: &Host, task: &Task) -> Result<Vec<Event>, Problem> {
         let entries = host.journal(&task.id, after, usize::MAX).await?;
         // Not every number is a public entry.
         let enough = entries.len() >= RECENT
-            && last(&entries).iter().all(|entry| match &entry.kind {
-                EventKind::Reply { question, .. } => asked(*question, &entries).is_some(),
+            && last(&entries).iter().all(|entry| match whose(entry) {
+                (child, EventKind::Reply { question, .. }) => asked(child, *question, &entries).is_some(),
                 _ => true,
             });
         if enough || after == 0 {
@@ -94,7 +99,10 @@ pub fn page(app: &App, task: &Task, journal: &[Event]) -> Result<(), Problem> {
 fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String {
     let mut page = Page::default();
     page.fact("task", &task.id.to_string());
-    page.fact("tool", &format!("{} {}", line(&format!("{}/{}", task.plugin, task.tool)), line(&task.version)));
+    page.fact("tool", &format!("{} {}", tool(&task.plugin, &task.tool), line(&task.version)));
+    if let Some(parent) = &task.parent {
+        page.fact("parent", &parent.to_string());
+    }
     page.fact("state", &state(task));
     if let Some(until) = task.waiting.as_ref().and_then(|waiting| waiting.until) {
         page.fact("until", &time::both(until, now));
@@ -118,12 +126,26 @@ fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String 
     }
     page.fact("fuel", &indicatif::HumanCount(task.fuel_used).to_string());
 
+    let mut names = Names::of(task);
+    journal.iter().for_each(|entry| match &entry.kind {
+        EventKind::Child { child, event } => names.learn(Some(child), event),
+        own => names.learn(None, own),
+    });
     for question in &task.questions {
-        page.heading(&format!("question {}", question.question));
+        let whose = question.task.as_ref().map_or_else(String::new, |child| format!(" of {}", names.get(child)));
+        page.heading(&format!("question {}{whose}", question.question));
         page.text(&words::question(question, now));
-        let which = if task.questions.len() > 1 { format!(" --question {}", question.question) } else { String::new() };
-        let answer = app.again("tasks answer", &task.id);
+        let several = task.questions.iter().filter(|other| other.task == question.task).count() > 1;
+        let which = if several { format!(" --question {}", question.question) } else { String::new() };
+        let answer = app.again("tasks answer", question.task.as_ref().unwrap_or(&task.id));
         page.text(&format!("  {answer}{which} '{}'", line(&ask::example(question))));
+    }
+    if !task.children.is_empty() {
+        page.heading("children");
+        for child in &task.children {
+            let what = tool(&child.plugin, &child.tool);
+            page.text(&format!("  #{:<3} {} {:<9} {what}", child.handle, child.task, child.state.as_str()));
+        }
     }
     if let Some(output) = task.output.as_ref().filter(|_| task.state == TaskState::Completed) {
         page.heading("result");
@@ -135,7 +157,7 @@ fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String 
     }
     page.heading("journal");
     for entry in last(journal) {
-        page.entry(entry, journal, now);
+        page.entry(entry, journal, &names, now);
     }
     page.0
 }
@@ -158,15 +180,21 @@ impl Page {
     }
 
     /// An entry with its time, its further lines below.
-    fn entry(&mut self, entry: &Event, journal: &[Event], now: Timestamp) {
-        let told = match &entry.kind {
+    fn entry(&mut self, entry: &Event, journal: &[Event], names: &Names, now: Timestamp) {
+        let (child, kind) = whose(entry);
+        let told = match kind {
             EventKind::Reply { question: number, reply } => {
-                let question = asked(*number, journal);
+                let question = asked(child, *number, journal);
                 let told = question.map_or_else(|| words::reply(reply), |question| words::reply_to(question, reply));
                 Some(format!("  {told} (question {number})"))
             }
-            _ => words::event(entry, now),
+            kind => words::event(kind, now),
         };
+        let named = match (child, kind) {
+            (_, EventKind::ChildStarted { child, .. } | EventKind::ChildEnded { child, .. }) => Some(child),
+            (child, _) => child,
+        };
+        let told = told.map(|told| named.map_or(told.clone(), |child| family::indented(&names.get(child), &told)));
         let Some(told) = told else { return };
         let at = time::seconds(entry.at);
         let clock = at.get(11..19).unwrap_or(&at);
@@ -177,9 +205,17 @@ impl Page {
     }
 }
 
-fn asked(number: u32, journal: &[Event]) -> Option<&OpenQuestion> {
-    journal.iter().find_map(|entry| match &entry.kind {
-        EventKind::Question(question) if question.question == number => Some(question),
+/// The child that an entry is of, if it is of one, and what happened.
+fn whose(entry: &Event) -> (Option<&TaskId>, &EventKind) {
+    match &entry.kind {
+        EventKind::Child { child, event } => (Some(child), event),
+        own => (None, own),
+    }
+}
+
+fn asked<'a>(child: Option<&TaskId>, number: u32, journal: &'a [Event]) -> Option<&'a OpenQuestion> {
+    journal.iter().find_map(|entry| match whose(entry) {
+        (of, EventKind::Question(question)) if of == child && question.question == number => Some(question),
         _ => None,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul::{Host, OpenQuestion, Reply, TaskFilter, TaskId, TaskState};
+use longhaul::{Host, OpenQuestion, Reply, Task, TaskFilter, TaskId, TaskState};
 
 use crate::app::App;
 use crate::args::{Answer, Asked, Tasks};
@@ -14,10 +14,10 @@ use crate::run::{answer, answers};
 use crate::signals::{Signal, Signals};
 use crate::text::line;
 use crate::view::{Kind, View, say};
-use crate::{json, replay, show, time, words};
+use crate::{family, json, replay, show, time, words};
 
 /// A cancelled task has this long to end: a guest is stopped 10 s after it was asked.
-const CANCEL_WAIT: Duration = Duration::from_secs(15);
+pub const CANCEL_WAIT: Duration = Duration::from_secs(15);
 
 pub async fn tasks(app: &App, command: Tasks) -> Result<Exit, Problem> {
     let given = match &command {
@@ -82,17 +82,12 @@ async fn settle(app: &App, host: &Host, args: Answer, given: Vec<serde_json::Val
     let id = host.find_task(&args.id).await?;
     let task = host.task(&id).await?;
     let by = args.by;
-    let number = match (args.question, task.questions.as_slice()) {
-        (Some(number), _) => number,
-        (None, [only]) => only.question,
-        (None, []) => return Err(Problem::new(format!("task {id} asks nothing; it is {}", task.state))),
-        (None, several) => {
-            let open: Vec<_> = several.iter().map(|q| format!("{}: {}", q.question, line(&q.prompt))).collect();
-            return Err(Problem::new(format!("task {id} has {} open questions", open.len()))
-                .hint(format!("say which with `--question N`\n  {}", open.join("\n  "))));
-        }
+    let question = asked(app, &task, args.question)?;
+    // A child's question is answered to the child.
+    let id = question.and_then(|question| question.task.clone()).unwrap_or(id);
+    let Some(number) = question.map(|question| question.question).or(args.question) else {
+        return Err(Problem::new(format!("task {id} asks nothing; it is {}", task.state)));
     };
-    let question = task.questions.iter().find(|question| question.question == number);
     if let Some(value) = given.into_iter().next() {
         send(host, &id, number, Reply::Answered { value, by }, question).await?;
     } else if let Some(reason) = args.decline {
@@ -118,6 +113,31 @@ async fn settle(app: &App, host: &Host, args: Answer, given: Vec<serde_json::Val
         }
     }
     Ok(Exit::Done)
+}
+
+/// The question that is meant: the only one, or the one of that number, the task's own before those of its children.
+fn asked<'a>(app: &App, task: &'a Task, number: Option<u32>) -> Result<Option<&'a OpenQuestion>, Problem> {
+    let own = |question: &&OpenQuestion| question.task.is_none() && Some(question.question) == number;
+    if let Some(question) = task.questions.iter().find(own) {
+        return Ok(Some(question));
+    }
+    let meant: Vec<_> =
+        task.questions.iter().filter(|question| number.is_none_or(|number| question.question == number)).collect();
+    match meant.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(only)),
+        several => {
+            let open: Vec<_> = several
+                .iter()
+                .map(|question| match &question.task {
+                    None => format!("{}: {}", question.question, line(&question.prompt)),
+                    Some(child) => format!("`{}`: {}", app.again("tasks answer", child), line(&question.prompt)),
+                })
+                .collect();
+            Err(Problem::new(format!("task {} has {} open questions", task.id, open.len()))
+                .hint(format!("say which with `--question N`\n  {}", open.join("\n  "))))
+        }
+    }
 }
 
 async fn send(
@@ -204,12 +224,12 @@ async fn cancel(app: &App, host: &Host, id: &str) -> Result<Exit, Problem> {
     } else {
         say(&format!("task {id} was {found}; it is asked to stop"));
     }
-    // Nobody else would let it clean up and end.
-    if !found.is_terminal()
-        && host.adopt(&id).await?
-        && tokio::time::timeout(CANCEL_WAIT, host.wait(&id)).await.is_err()
-    {
-        say("it has not ended yet; the next process that runs it goes on stopping it");
+    // Nobody else would let it clean up and end, and its children with it.
+    if !found.is_terminal() && host.adopt(&id).await? {
+        match tokio::time::timeout(CANCEL_WAIT, host.wait(&id)).await {
+            Ok(task) => family::settled(host, &task?, CANCEL_WAIT).await?,
+            Err(_) => say("it has not ended yet; the next process that runs it goes on stopping it"),
+        }
     }
     let task = host.task(&id).await?;
     if app.json {

@@ -1,5 +1,6 @@
 //! What a person sees on standard error while a task runs: lines that stay, and below them a bar or a question.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,7 @@ use console::{Term, measure_text_width};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use longhaul::{Level, Progress};
 
+use crate::family;
 use crate::prompt;
 use crate::text::line;
 use crate::words;
@@ -17,10 +19,14 @@ pub struct View {
     term: Term,
     started: Instant,
     progress: Option<Progress>,
+    /// How far a child is, the one that spoke last.
+    child: Option<String>,
     bar: Option<ProgressBar>,
     /// The question that is shown, to clear it again.
     question: Option<prompt::View>,
     last_plain: Option<Instant>,
+    /// The same for each child by itself.
+    last_child: BTreeMap<String, Instant>,
 }
 
 /// How much is shown.
@@ -58,9 +64,11 @@ impl View {
             term: Term::buffered_stderr(),
             started: Instant::now(),
             progress: None,
+            child: None,
             bar: None,
             question: None,
             last_plain: None,
+            last_child: BTreeMap::new(),
         }
     }
 
@@ -100,6 +108,30 @@ impl View {
         self.progress = Some(progress.clone());
         if self.question.is_none() {
             self.draw_bar();
+        }
+    }
+
+    /// How far a child of the task is. Beside the bar, which is the task's own.
+    pub fn child_progress(&mut self, name: &str, progress: &Progress) {
+        let told = family::indented(name, &words::progress(progress));
+        if progress.level >= Level::Warning {
+            return self.line(&told);
+        }
+        match self.kind {
+            Kind::Silent => {}
+            Kind::Plain => {
+                let due = self.last_child.get(name).is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
+                if due {
+                    self.last_child.insert(name.to_owned(), Instant::now());
+                    say(&told);
+                }
+            }
+            Kind::Live => {
+                self.child = Some(format!("{name}: {}", line(words::progress(progress).trim_start())));
+                if self.question.is_none() {
+                    self.draw_bar();
+                }
+            }
         }
     }
 
@@ -150,11 +182,13 @@ impl View {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
+        let own = self.progress.as_ref().map_or_else(String::new, |progress| line(&progress.message));
+        let told: Vec<_> = [Some(own), self.child.clone()].into_iter().flatten().filter(|it| !it.is_empty()).collect();
+        bar.set_message(told.join(" · "));
         let Some(progress) = &self.progress else {
             bar.set_style(style("{spinner:.cyan} {elapsed} {wide_msg}"));
             return;
         };
-        bar.set_message(line(&progress.message));
         bar.set_prefix(words::counted(progress));
         let Some(share) = words::share(progress) else {
             bar.set_style(style("{spinner:.cyan} {elapsed} {prefix} {wide_msg}"));

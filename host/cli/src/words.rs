@@ -1,16 +1,16 @@
 //! Entries of a journal in a person's words. Everything that a guest wrote passes through [`crate::text`].
 
 use console::{StyledObject, style};
-use longhaul::{Event, EventKind, Level, OpenQuestion, Progress, Reply, TaskError, Timestamp};
+use longhaul::{EventKind, Level, OpenQuestion, Progress, Reply, TaskError, TaskState, Timestamp};
 
 use crate::prompt::ask::{in_words, plain};
 use crate::prompt::is_sensitive;
 use crate::text::{line, lines};
 use crate::time;
 
-/// How an entry is told, in one or several lines. None: there is nothing to tell.
-pub fn event(event: &Event, now: Timestamp) -> Option<String> {
-    Some(match &event.kind {
+/// How an entry is told, in one or several lines. None: there is nothing to tell. Of a child it does not say which.
+pub fn event(kind: &EventKind, now: Timestamp) -> Option<String> {
+    Some(match kind {
         EventKind::Started { plugin, version, tool, .. } => {
             format!("{} {}", bold(format!("{}/{}", line(plugin), line(tool))), dim(line(version)))
         }
@@ -21,6 +21,11 @@ pub fn event(event: &Event, now: Timestamp) -> Option<String> {
         EventKind::Question(asked) => question(asked, now),
         EventKind::Reply { question, reply } => format!("  {} question {question}", self::reply(reply)),
         EventKind::Sleep { until } => dim(format!("sleeps until {}", time::both(*until, now))).to_string(),
+        EventKind::ChildStarted { plugin, tool, .. } => {
+            dim(format!("started {}/{}", line(plugin), line(tool))).to_string()
+        }
+        EventKind::ChildEnded { state, error, .. } => ended(*state, error.as_ref()),
+        EventKind::Child { event, .. } => return self::event(event, now),
         EventKind::CancelRequested => warn("asked to stop").to_string(),
         EventKind::Refused { what, why } => {
             format!("{} {}: {}", warn("refused"), line(what), line(why))
@@ -32,13 +37,17 @@ pub fn event(event: &Event, now: Timestamp) -> Option<String> {
             format!("{} {}: {}", warn("tries again"), time::relative(*until, now), line(&error.message))
                 + &dim(format!(" (attempt {attempt})")).to_string()
         }
-        EventKind::Ended { state, error, .. } => match error {
-            Some(error) => format!("{state}: {}", line(&error.message)),
-            None => state.to_string(),
-        },
+        EventKind::Ended { state, error, .. } => ended(*state, error.as_ref()),
         EventKind::Unknown(_) => dim("an entry of a kind that this version does not know").to_string(),
         _ => return None,
     })
+}
+
+fn ended(state: TaskState, error: Option<&TaskError>) -> String {
+    match error {
+        Some(error) => format!("{state}: {}", line(&error.message)),
+        None => state.to_string(),
+    }
 }
 
 /// What a guest printed. Each line is marked, so that it can't pass for one of ours.
@@ -173,10 +182,8 @@ mod tests {
     use super::*;
 
     fn told(kind: Value) -> String {
-        let mut entry = json!({"seq": 1, "at": "1970-01-01T00:00:00Z"});
-        entry.as_object_mut().unwrap().extend(kind.as_object().unwrap().clone());
-        let entry: Event = serde_json::from_value(entry).unwrap();
-        let told = event(&entry, Timestamp::from_millis(0)).unwrap();
+        let kind: EventKind = serde_json::from_value(kind).unwrap();
+        let told = event(&kind, Timestamp::from_millis(0)).unwrap();
         strip_ansi_codes(&told).into_owned()
     }
 

@@ -1,6 +1,7 @@
 //! The built binary, as people use it. One test binary: each links the whole of wasmtime.
 
 mod answers;
+mod children;
 mod data;
 mod input;
 mod json;

@@ -68,8 +68,8 @@ impl Prompt {
         Self { question: question.clone(), entries, entered: Vec::new(), input, reason: None, menu: None }
     }
 
-    pub fn number(&self) -> u32 {
-        self.question.question
+    pub fn question(&self) -> &OpenQuestion {
+        &self.question
     }
 
     /// The answer was not taken: ask again, and say why.

@@ -15,6 +15,7 @@ longhaul_sdk::plugin! {
         effects::steps,
         effects::outside,
         family::children,
+        family::family,
         job::ExternalJob,
         misuse::panics,
         misuse::spin,
@@ -39,5 +40,7 @@ longhaul_sdk::plugin! {
         tool("probe/sleepy", why = "tests start it as a child"),
         tool("probe/fail", why = "tests start it as a child"),
         tool("probe/ask", why = "tests start it as a child"),
+        tool("probe/cancel_me", why = "tests start it as a child"),
+        tool("probe/family", why = "tests start it as a child"),
     ],
 }
