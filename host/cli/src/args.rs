@@ -76,6 +76,9 @@ pub struct Run {
     /// How long the task may live, such as 90s, 2h or 7days
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub deadline: Option<Duration>,
+    /// How often to try again when the tool is unavailable, or the host at fault: 2 times by default
+    #[arg(long, value_name = "N")]
+    pub retries: Option<u32>,
 }
 
 const RUN_HELP: &str = "\
@@ -233,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_words_of_run_are_understood() {
-        let words = "longhaul run p.wasm tool a=1 --answer true --answer -1 --input - --set k=v --grant tool:p/t --deadline 2h --json";
+        let words = "longhaul run p.wasm tool a=1 --answer true --answer -1 --input - --set k=v --grant tool:p/t --deadline 2h --retries 0 --json";
         let Command::Run(run) = Cli::try_parse_from(words.split(' ')).unwrap().command else { panic!() };
         assert_eq!(run.rest, ["tool", "a=1"]);
         assert_eq!(run.asked.answers, ["true", "-1"]);
@@ -241,6 +244,7 @@ mod tests {
         assert_eq!(run.settings, [("k".to_owned(), "v".to_owned())]);
         assert_eq!(run.grants, ["p/t"]);
         assert_eq!(run.deadline, Some(Duration::from_secs(7200)));
+        assert_eq!(run.retries, Some(0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use longhaul::{Host, NewTask, Plugin, Tool};
+use longhaul::{Host, NewTask, Plugin, RetryPolicy, Tool};
 use serde_json::Value;
 
 use crate::app::App;
@@ -41,6 +41,9 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
     }
     if let Some(deadline) = args.deadline {
         new = new.deadline(deadline);
+    }
+    if let Some(retries) = args.retries {
+        new = new.retry(RetryPolicy { attempts: retries.saturating_add(1), ..RetryPolicy::default() });
     }
     for (name, value) in args.settings {
         new = new.setting(name, value);

@@ -175,7 +175,7 @@ impl Host {
                 // Whoever runs it has something to do now; if nobody does, that is to be seen.
                 let event = (state == TaskState::Waiting).then_some(LifeEvent::Wake);
                 let step = Step { entries, event, ..Step::default() };
-                step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
+                step.take(tx, n, now)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
                 tx.notices.push(store::Notice::Inbox { task: n });
                 Ok(())
             })
@@ -197,7 +197,7 @@ impl Host {
             .write("the request to stop", move |tx| {
                 let (n, _) = store::number(tx.sql, &namespace, &id)?;
                 let step = Step { event: Some(LifeEvent::CancelRequested), ..Step::default() };
-                let taken = step.take(tx, n, now, 0.0)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
+                let taken = step.take(tx, n, now)?.map_err(|misfit| Error::Fault(misfit.to_string()))?;
                 Ok(taken.found)
             })
             .await

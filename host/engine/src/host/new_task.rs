@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::Limits;
 use crate::plugin::Grants;
-use crate::task::TaskId;
+use crate::task::{RetryPolicy, TaskId};
 
 /// A task to start.
 ///
@@ -32,6 +32,7 @@ pub struct NewTask {
     pub(super) settings: BTreeMap<String, String>,
     pub(super) grants: Grants,
     pub(super) limits: Option<Limits>,
+    pub(super) retry: Option<RetryPolicy>,
 }
 
 /// A task that was taken. It is on disk: nothing but [`Host::remove`](crate::Host::remove) makes it go away.
@@ -57,6 +58,7 @@ impl NewTask {
             settings: BTreeMap::new(),
             grants: Grants::default(),
             limits: None,
+            retry: None,
         }
     }
 
@@ -113,6 +115,14 @@ impl NewTask {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = Some(limits);
+        self
+    }
+
+    /// When an attempt that failed for now, because the tool said `unavailable` or by a fault of the host, is followed by
+    /// another: three in all by default. They share the task's [`Limits`].
+    #[must_use]
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry = Some(policy);
         self
     }
 }

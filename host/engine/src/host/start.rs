@@ -9,7 +9,7 @@ use crate::limits::LIFE;
 use crate::plugin::{Need, NeedKind, Ready};
 use crate::runner::{Full, Lane, Whose};
 use crate::store::{self, Inserted, NewRow};
-use crate::task::TaskId;
+use crate::task::{RetryPolicy, TaskId};
 use crate::{Error, EventKind};
 
 /// Bytes of a session, a key, a setting.
@@ -141,6 +141,7 @@ impl Host {
             settings,
             grants: new.grants.clone(),
             limits,
+            retry: new.retry.clone().map(RetryPolicy::checked).transpose()?,
             kin: None,
             key,
             created_at,

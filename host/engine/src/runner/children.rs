@@ -95,6 +95,7 @@ impl Runner {
             settings: "{}".into(),
             grants: parent.grants.clone(),
             limits: parent.limits,
+            retry: None,
             kin: Some(Kin { parent: parent.n, root: parent.root, handle, depth: parent.depth + 1 }),
             key: None,
             created_at,

@@ -161,6 +161,10 @@ impl Runner {
             How::Returned(Returned::Unusable(problem)) => {
                 fail(&mut step, Broke::Limit, format!("what it returned breaks the contract: {problem}"));
             }
+            // What is pending outside may be as it was: that its wait broke is not its verdict.
+            How::Broke(broke, message) if row.ticket.is_some() => {
+                fail(&mut step, broke, format!("while `await-task` looked after its ticket: {message}"));
+            }
             How::Broke(broke, message) => fail(&mut step, broke, message),
             How::Interrupted(Interrupted::Diverged(diverged)) => {
                 fail(&mut step, Broke::ReplayDiverged, String::new());
@@ -211,8 +215,7 @@ impl Runner {
     /// Takes a step of a task that this host runs. One that comes too late changes nothing, and gives `None`.
     async fn take(&self, row: &RunRow, step: Step) -> Result<Option<Taken>, Error> {
         let (task, now) = (row.n, self.clock.now());
-        let jitter = jitter(now, task);
-        match self.store.write("what became of the task", move |tx| step.take(tx, task, now, jitter)).await? {
+        match self.store.write("what became of the task", move |tx| step.take(tx, task, now)).await? {
             Ok(taken) => Ok(Some(taken)),
             Err(misfit) => {
                 tracing::debug!("task {task}: {misfit}");
@@ -316,12 +319,6 @@ fn run_error(broke: Broke, message: String) -> TaskError {
 fn diverged_error(diverged: &Diverged) -> TaskError {
     let details = serde_json::to_value(diverged).ok();
     TaskError { details, ..run_error(Broke::ReplayDiverged, diverged.to_string()) }
-}
-
-/// A number from 0 to 1 that spreads the retries of tasks that failed together.
-fn jitter(now: Timestamp, task: i64) -> f64 {
-    let mixed = (now.as_millis() ^ task.cast_unsigned()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// A new seed for an attempt, from the system.

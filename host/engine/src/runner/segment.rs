@@ -320,7 +320,7 @@ fn write(
     step: Step,
 ) -> impl Future<Output = Result<Result<Taken, Misfit>, StoreError>> + Send + use<> {
     let now = runner.clock.now();
-    runner.store.write("what the task did", move |tx| step.take(tx, task, now, 0.0))
+    runner.store.write("what the task did", move |tx| step.take(tx, task, now))
 }
 
 pub(super) fn call(row: &RunRow, attempt: u32) -> GuestCall {

@@ -170,7 +170,7 @@ pub(super) fn withdraw(tx: &mut Tx<'_>, task: i64, handle: u32, now: Timestamp) 
 
 fn cancel_one(tx: &mut Tx<'_>, child: i64, now: Timestamp) -> Result<(), StoreError> {
     let step = Step { event: Some(LifeEvent::CancelRequested), ..Step::default() };
-    fits(step.take(tx, child, now, 0.0)?)
+    fits(step.take(tx, child, now)?)
 }
 
 /// Shows what a child did to those above it that have not ended.
@@ -202,7 +202,7 @@ pub(super) fn show_above(
                 Body::Records(_) => None,
             });
             let step = Step { entries: copies.collect(), ..Step::default() };
-            fits(step.take(tx, task, now, 0.0)?)?;
+            fits(step.take(tx, task, now)?)?;
         }
         above = parent;
     }
@@ -232,7 +232,7 @@ pub(super) fn tell_end(
     let kind = EventKind::ChildEnded { handle: kin.handle, child, state, error };
     let entries = vec![NewEntry::outside(now, kind)];
     let step = Step { entries, event: Some(LifeEvent::ChildEnded), ..Step::default() };
-    fits(step.take(tx, kin.parent, now, 0.0)?)?;
+    fits(step.take(tx, kin.parent, now)?)?;
     tx.notices.push(Notice::Inbox { task: kin.parent });
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::clock::Timestamp;
 use crate::journal::{Body, EventKind, NewEntry};
 use crate::task::{
     Effect, Ending, Given, Life, LifeEvent, Misfit, Output, Reply, RetryPolicy, TaskError, TaskState, Waiting,
-    WaitingOn,
+    WaitingOn, jitter,
 };
 
 const WHAT: &str = "a task";
@@ -81,6 +81,7 @@ struct Columns {
     progress: Option<String>,
     fuel: u64,
     kin: Option<Kin>,
+    retry: Option<RetryPolicy>,
 }
 
 impl Step {
@@ -90,24 +91,19 @@ impl Step {
     ///
     /// [`StoreError::NotOwner`] when the lease is not, or no longer, the task's; the inner error when an event does not
     /// fit the state. Nothing is written then.
-    pub fn take(
-        mut self,
-        tx: &mut Tx<'_>,
-        task: i64,
-        now: Timestamp,
-        jitter: f64,
-    ) -> Result<Result<Taken, Misfit>, StoreError> {
+    pub fn take(mut self, tx: &mut Tx<'_>, task: i64, now: Timestamp) -> Result<Result<Taken, Misfit>, StoreError> {
         let mut columns = load(tx, task, self.lease)?;
         let found = columns.life.state;
         // A guest that had not begun, as far as anybody could see, goes on for a moment after its task was cancelled.
         if self.running && found.is_terminal() {
             return Ok(Err(Misfit::Ended { state: found, event: "running" }));
         }
-        let given = Given { now, jitter, retry: &RetryPolicy::default() };
+        let retry = columns.retry.take().unwrap_or_default();
+        let mut given = Given { now, jitter: 0.0, retry: &retry };
         let mut effects = Vec::new();
         let mut life = columns.life.clone();
-        let mut apply = |event| -> Result<Vec<Effect>, Misfit> {
-            let (next, more) = life.apply(event, &given)?;
+        let mut apply = |event, given: &Given<'_>| -> Result<Vec<Effect>, Misfit> {
+            let (next, more) = life.apply(event, given)?;
             life = next;
             Ok(more)
         };
@@ -117,17 +113,24 @@ impl Step {
             _ => &[],
         };
         for event in running {
-            match apply(event.clone()) {
+            match apply(event.clone(), &given) {
                 Ok(more) => effects.extend(more),
                 Err(misfit) => return Ok(Err(misfit)),
             }
         }
         let begun = effects.len();
+        if self.event.as_ref().is_some_and(LifeEvent::may_be_tried_again) {
+            let begins = effects.iter().any(|effect| matches!(effect, Effect::BeginAttempt(_)));
+            given.jitter = match self.seed.filter(|_| begins) {
+                Some(seed) => jitter(&seed),
+                None => jitter(&events::seed(tx.sql, task, columns.attempt_seq)?),
+            };
+        }
         let happened = self.event.is_some() || self.wait.is_some();
         let wait = self.wait.filter(|_| !columns.life.cancel_requested);
         let wait = wait.map(|Waiting { on, until }| LifeEvent::Wait { on, until });
         for event in self.event.into_iter().chain(wait) {
-            match apply(event) {
+            match apply(event, &given) {
                 Ok(more) => effects.extend(more),
                 Err(misfit) => return Ok(Err(misfit)),
             }
@@ -352,7 +355,7 @@ fn load(tx: &Tx<'_>, task: i64, lease: Option<Lease>) -> Result<Columns, StoreEr
         .prepare_cached(
             "SELECT state, waiting_on, wait_until, cancel, attempt, failures, begun, ticket, attempt_seq, segment,
                     segment_seq, ticket_same, last_seq, deadline, ended_at, ended_seq, progress, fuel, owner, epoch,
-                    public_seq, parent, root, child, depth
+                    public_seq, parent, root, child, depth, retry
              FROM task WHERE n = ?1",
         )
         .map_err(failed(WHAT))?;
@@ -377,6 +380,11 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
     let kin = match row.get::<_, Option<i64>>(21)? {
         Some(parent) => Some(Kin { parent, root: row.get(22)?, handle: row.get(23)?, depth: row.get(24)? }),
         None => None,
+    };
+    let retry: Option<String> = row.get(25)?;
+    let retry = match retry.map(|retry| serde_json::from_str(&retry)).transpose() {
+        Ok(retry) => retry,
+        Err(error) => return Ok(Err(damaged(WHAT)(error))),
     };
     let Ok(state) = state.parse::<TaskState>() else { return Ok(Err(damaged(WHAT)("it is in no state"))) };
     let life = Life {
@@ -403,6 +411,7 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
         fuel: row.get::<_, i64>(17)?.cast_unsigned(),
         public_seq: row.get::<_, i64>(20)?.cast_unsigned(),
         kin,
+        retry,
     }))
 }
 

@@ -12,7 +12,7 @@ use crate::clock::Timestamp;
 use crate::host::TaskFilter;
 use crate::journal::{EventKind, NewEntry};
 use crate::plugin::Grants;
-use crate::task::{Task, TaskId, TaskState, Waiting, WaitingOn};
+use crate::task::{RetryPolicy, Task, TaskId, TaskState, Waiting, WaitingOn};
 use crate::{Error, Limits, StoreError};
 
 const WHAT: &str = "a task";
@@ -30,6 +30,8 @@ pub(crate) struct NewRow {
     pub settings: String,
     pub grants: Grants,
     pub limits: Limits,
+    /// `None`: the host's.
+    pub retry: Option<RetryPolicy>,
     /// For a child.
     pub kin: Option<Kin>,
     /// The caller's key, and a hash of what came with it.
@@ -128,14 +130,16 @@ impl NewRow {
             true => None,
             false => Some(serde_json::to_string(&self.grants).map_err(|error| Error::Fault(error.to_string()))?),
         };
+        let retry = self.retry.as_ref().map(serde_json::to_string).transpose();
+        let retry = retry.map_err(|error| Error::Fault(error.to_string()))?;
         let now = self.created_at.as_millis().cast_signed();
         tx.sql
             .prepare_cached(
                 "INSERT INTO task (id, namespace, session, digest, tool, input, context, settings, limits, idem_key,
                                    idem_hash, state, created_at, updated_at, deadline, last_seq, public_seq,
-                                   owner, epoch, grants, parent, root, child, depth)
+                                   owner, epoch, grants, parent, root, child, depth, retry)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'queued', ?12, ?12, ?13, 1, 1, ?14, 1,
-                         ?15, ?16, ?17, ?18, ?19)",
+                         ?15, ?16, ?17, ?18, ?19, ?20)",
             )
             .and_then(|mut insert| {
                 insert.execute(params![
@@ -158,6 +162,7 @@ impl NewRow {
                     self.kin.map(|kin| kin.root),
                     self.kin.map(|kin| kin.handle),
                     self.kin.map_or(0, |kin| kin.depth),
+                    retry,
                 ])
             })
             .map_err(failed(WHAT))?;

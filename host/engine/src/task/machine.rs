@@ -18,6 +18,7 @@ mod tests;
 
 use std::time::Duration;
 
+pub(crate) use backoff::jitter;
 pub use backoff::{RetryPolicy, ticket_delay};
 
 use super::{Broke, ErrorClass, TaskState, Waiting, WaitingOn};
@@ -238,6 +239,15 @@ pub enum Misfit {
 }
 
 impl LifeEvent {
+    /// Whether another try may follow it.
+    pub fn may_be_tried_again(&self) -> bool {
+        match self {
+            Self::Broke(broke) => *broke == Broke::Host,
+            Self::Returned(Verdict::ToolError { kind, .. }) => *kind == ErrorKind::Unavailable,
+            _ => false,
+        }
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Self::Begin => "begin",

@@ -5,6 +5,7 @@ mod machine;
 mod model;
 mod question;
 
+pub(crate) use machine::jitter;
 pub use machine::{Effect, Ending, ErrorKind, Given, Life, LifeEvent, Misfit, RetryPolicy, Verdict, ticket_delay};
 pub use model::{
     Broke, Child, ErrorClass, Level, OpenQuestion, Output, Part, PartData, Progress, Reply, Task, TaskError, TaskId,

@@ -6,7 +6,10 @@ use crate::common::{
     FAILED, Guest, INVALID_INPUT, UNAVAILABLE, advancing, begin, clock, cold_host_at, error, event, failure, find,
     host_at, names, pending, said, say,
 };
-use longhaul::{Clock, ErrorClass, Event, EventKind, Host, SimulatedClock, TaskId, TaskState, Timestamp, WaitingOn};
+use longhaul::{
+    Clock, ErrorClass, Event, EventKind, Host, NewTask, RetryPolicy, SimulatedClock, TaskId, TaskState, Timestamp,
+    WaitingOn,
+};
 
 async fn open() -> (tempfile::TempDir, SimulatedClock, Host) {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
@@ -62,6 +65,88 @@ async fn a_tool_that_is_unavailable_is_tried_three_times_with_backoff() {
         tries,
         ["started", "attempt", "progress", "retry", "attempt", "progress", "retry", "attempt", "progress", "ended"]
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tasks_own_retry_policy_is_followed() {
+    let (_dir, clock, host) = open().await;
+    host.install(Guest::new(&error(UNAVAILABLE, None)).build()).await.unwrap();
+    let second = Duration::from_secs(1);
+    let policy = RetryPolicy { attempts: 5, first: 10 * second, factor: 3, cap: 60 * second };
+    let task = host.start(NewTask::new("test", "run").retry(policy)).await.unwrap().id;
+    let waited = attempts(&host, &clock, &task).await;
+    assert_eq!(waited.len(), 4, "five attempts");
+    for (waited, seconds) in waited.iter().zip([10, 30, 60, 60]) {
+        assert!(*waited >= seconds * second && *waited <= seconds * second * 3 / 2, "{waited:?}");
+    }
+    assert_eq!(failure(&host, &task).await.1, "unavailable");
+    let once = RetryPolicy { attempts: 1, ..RetryPolicy::default() };
+    let task = host.start(NewTask::new("test", "run").retry(once)).await.unwrap().id;
+    assert_eq!(attempts(&host, &clock, &task).await.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_11_a_retry_policy_that_makes_no_sense_is_refused_and_its_value_named() {
+    let (_dir, _clock, host) = open().await;
+    host.install(Guest::new("").build()).await.unwrap();
+    let usual = RetryPolicy::default;
+    for (policy, what) in [
+        (RetryPolicy { attempts: 0, ..usual() }, "retry `attempts`"),
+        (RetryPolicy { attempts: 1_001, ..usual() }, "retry `attempts`"),
+        (RetryPolicy { factor: 0, ..usual() }, "retry `factor`"),
+        (RetryPolicy { factor: 101, ..usual() }, "retry `factor`"),
+        (RetryPolicy { first: usual().cap + Duration::from_millis(1), ..usual() }, "retry `first`"),
+        (RetryPolicy { cap: Duration::MAX, ..usual() }, "retry `cap`"),
+    ] {
+        let refused = host.start(NewTask::new("test", "run").retry(policy)).await;
+        assert!(matches!(&refused, Err(longhaul::Error::OutOfRange { what: named, .. }) if *named == what), "{what}");
+    }
+    assert!(host.tasks(Default::default()).await.unwrap().is_empty());
+}
+
+/// As if the process had died before its retry was written down, and the attempt were run to its end once more.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_that_is_run_again_is_followed_after_the_same_delay() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let host = cold_host_at(dir.path(), &clock).await;
+    let asks = Guest::new(&format!("{} {}", crate::common::ask(None), error(UNAVAILABLE, None))).with_question();
+    let task = begin(&host, &asks).await;
+    event(&host, &task, "question", 0).await;
+    host.shutdown().await;
+    let again = tempfile::tempdir().unwrap();
+    let copy = again.path().join("longhaul.db");
+    crate::common::database(dir.path()).execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
+    let mut delays = Vec::new();
+    for dir in [&dir, &again] {
+        let host = cold_host_at(dir.path(), &clock).await;
+        host.answer(&task, 1, crate::common::yes()).await.unwrap();
+        let retry = event(&host, &task, "retry", 0).await;
+        delays.push(until(&retry).since(retry.at));
+        host.shutdown().await;
+        clock.advance(Duration::from_millis(777));
+    }
+    assert_eq!(delays[0], delays[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_6_the_next_attempt_has_what_is_left_of_the_fuel_after_a_restart_too() {
+    let (dir, clock, host) = open().await;
+    host.install(Guest::new(&format!("{} {}", crate::common::spin(100_000), error(UNAVAILABLE, None))).build())
+        .await
+        .unwrap();
+    let once = RetryPolicy { attempts: 1, ..RetryPolicy::default() };
+    let task = host.start(NewTask::new("test", "run").retry(once)).await.unwrap().id;
+    let one = host.wait(&task).await.unwrap().fuel_used;
+    let limits = longhaul::Limits { fuel: one * 3 / 2, ..Default::default() };
+    let task = host.start(NewTask::new("test", "run").limits(limits)).await.unwrap().id;
+    let retry = event(&host, &task, "retry", 0).await;
+    host.shutdown().await;
+    let host = host_at(dir.path(), &clock).await;
+    assert_eq!(host.task(&task).await.unwrap().fuel_used, one);
+    advance_to(&clock, until(&retry));
+    assert_eq!(failure(&host, &task).await.1, "fuel");
+    let failed = host.task(&task).await.unwrap();
+    assert_eq!((failed.attempt, failed.fuel_used), (2, limits.fuel));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -236,7 +321,7 @@ async fn cancel_task_is_called_whatever_ended_the_task_and_is_shown_to_nobody() 
         .text(2048, "job");
         host.install(guest.build()).await.unwrap();
         let limits = longhaul::Limits { fuel: 10_000_000, ..Default::default() };
-        let new = longhaul::NewTask::new("test", "run").limits(limits).deadline(Duration::from_secs(5));
+        let new = NewTask::new("test", "run").limits(limits).deadline(Duration::from_secs(5));
         let task = host.start(new).await.unwrap().id;
         let done = advancing(&clock, Duration::from_millis(100), host.wait(&task)).await.unwrap();
         assert_eq!(done.state, TaskState::Failed);
