@@ -28,7 +28,7 @@ impl App {
         Ok(host.open().await?)
     }
 
-    fn data_dir(&self) -> Result<PathBuf, Problem> {
+    pub fn data_dir(&self) -> Result<PathBuf, Problem> {
         if let Some(dir) = &self.data {
             return Ok(dir.clone());
         }

@@ -42,7 +42,20 @@ pub enum Command {
     /// Plugins: add, list, inspect, remove, check an upgrade
     #[command(subcommand)]
     Plugin(Plugin),
+    /// Write everything, as of one moment, to a new file, while other processes go on
+    #[command(after_help = RESTORE_HELP)]
+    Backup {
+        /// Where to; there must be no file yet
+        file: PathBuf,
+    },
+    /// Check the data directory: the database, journals, plugin files; changes nothing
+    #[command(after_help = EXIT_CODES)]
+    Doctor,
 }
+
+const RESTORE_HELP: &str = "\
+To restore: copy the file into an empty directory as `longhaul.db`, and open that with `--data DIR`. Nobody owns the tasks
+in a backup; whoever opens it takes them over. Stop every process on the old data first: a task must not go on in both.";
 
 #[derive(Debug, Args)]
 #[command(

@@ -19,6 +19,8 @@ pub enum Exit {
     Broke,
     /// A replayed task did, or would do, something else than what is recorded.
     Diverged,
+    /// The data is damaged.
+    Damaged,
     /// Left because of a signal; what was running can be taken up again.
     Signal(u8),
 }
@@ -33,6 +35,7 @@ impl Exit {
             Self::WaitingForPerson => 4,
             Self::Broke => 5,
             Self::Diverged => 6,
+            Self::Damaged => 7,
             // As a shell reports a program that a signal ended.
             Self::Signal(signal) => 128 + signal,
         }
@@ -63,6 +66,7 @@ Exit codes:
   4  the task waits for a person
   5  the run broke: a trap, a limit, a fault of the host
   6  replay, check-upgrade: a task does not do what is recorded, or nobody can say
+  7  doctor: something is damaged
   128 + signal: left because of a signal; the task can be taken up with `longhaul tasks watch ID`";
 
 /// Why a command was not done: one line, and what to do about it.
@@ -161,6 +165,7 @@ mod tests {
             Exit::WaitingForPerson,
             Exit::Broke,
             Exit::Diverged,
+            Exit::Damaged,
         ] {
             assert!(EXIT_CODES.contains(&format!("\n  {}  ", exit.code())), "{exit:?}");
         }

@@ -1,8 +1,9 @@
 //! `--json`: one object a line on standard output, and nothing else there.
 
 use std::io::Write as _;
+use std::path::Path;
 
-use longhaul::{Event, Heard, Plugin, Replayed, Task, TaskId, TaskUpgrade};
+use longhaul::{Event, Examination, Finding, Heard, Plugin, Replayed, Task, TaskId, TaskUpgrade};
 use serde::Serialize;
 
 use crate::exit::Problem;
@@ -31,6 +32,12 @@ pub enum Line<'a> {
     Replayed(&'a Replayed),
     /// What an upgrade would do to a task.
     Upgrade(&'a TaskUpgrade),
+    /// Where a backup was written to.
+    Backup { file: &'a Path },
+    /// What the doctor found.
+    Finding(&'a Finding),
+    /// How much the doctor looked at, and what it comes to.
+    Doctor(&'a Examination),
     /// What `tasks cancel` found.
     Cancel { task: &'a TaskId, found: &'a str },
     /// What `tasks rm` or `plugin rm` removed.

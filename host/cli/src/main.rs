@@ -2,6 +2,7 @@
 
 mod app;
 mod args;
+mod data;
 mod exit;
 mod family;
 mod follow;
@@ -45,6 +46,8 @@ fn main() -> ExitCode {
             Command::Run(args) => run::run(&app, args).await,
             Command::Tasks(command) => tasks::tasks(&app, command).await,
             Command::Plugin(command) => plugin::plugin(&app, command).await,
+            Command::Backup { file } => data::backup(&app, &file).await,
+            Command::Doctor => data::doctor(&app),
         }
     });
     // Work that blocks, such as a compilation nobody waits for any more, must not keep the program.

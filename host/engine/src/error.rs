@@ -165,6 +165,14 @@ pub enum Error {
         /// What is missing.
         problem: String,
     },
+    /// The backup was not made, and there is nothing of it.
+    #[error("no backup was made at {}: {problem}", .path.display())]
+    Backup {
+        /// Where it was to be.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
+    },
     /// The database can't be used.
     #[error("{0}")]
     Store(#[from] StoreError),

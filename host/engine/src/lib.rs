@@ -49,6 +49,7 @@ pub use journal::{Diverged, Event, EventKind, Heard, LogStream};
 pub use limits::{COMPONENT_BYTES, INPUT_BYTES, LIFE, Limits, OUTPUT_BYTES, QueueLimits};
 pub use plugin::{Hints, Manifest, Need, NeedKind, Pace, Plugin, Tool};
 pub use runner::Replayed;
+pub use store::{Examination, Finding, examine};
 pub use task::{
     AnswerSchema, Broke, Child, Choice, ErrorClass, Field, FieldKind, Form, FormField, Level, OpenQuestion, Output,
     Part, PartData, Progress, Reply, RetryPolicy, Task, TaskError, TaskId, TaskState, TextFormat, Waiting, WaitingOn,

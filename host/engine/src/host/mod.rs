@@ -249,6 +249,20 @@ impl Host {
         Ok(adopted)
     }
 
+    /// Writes everything that this host keeps, as of one moment, to a new file, while tasks go on: plugins, tasks, journals.
+    /// When this returns it is on disk.
+    ///
+    /// The file is a database like the one it is of. To restore it, put it into an empty data directory as `longhaul.db`
+    /// and open that: all tasks are nobody's there, and whoever opens it takes them over.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backup`] if there is a file already, or it can't be written; [`Error::Store`]. Nothing is left then.
+    pub async fn backup(&self, path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+        let path = path.as_ref().to_owned();
+        self.read(move |runner| runner.store.back_up(&path)).await
+    }
+
     /// Stops the host: what runs is put down where its journal stands, and the next host goes on with it. Takes 10 s at
     /// most. Nothing is lost if this is never called.
     pub async fn shutdown(self) {

@@ -13,4 +13,4 @@ pub use diverged::{Diverged, Heard};
 pub(crate) use entry::{Body, NewEntry, Stamp, StoredEntry};
 pub use event::{Event, EventKind, LogStream};
 pub(crate) use recorder::{Call, Recorded, Recorder, Turn};
-pub(crate) use records::Record;
+pub(crate) use records::{Record, readable};

@@ -177,6 +177,11 @@ fn tag_of(record: &Record) -> u8 {
     }
 }
 
+/// Whether the bytes are a block that can be read back.
+pub(crate) fn readable(bytes: &[u8]) -> bool {
+    unpack(bytes).is_some()
+}
+
 /// Reads a block back: `(call, record)` in order. `None` when the bytes are not a block that [`Packer`] wrote.
 pub(crate) fn unpack(bytes: &[u8]) -> Option<Vec<(u64, Record)>> {
     let mut reader = Reader(bytes);

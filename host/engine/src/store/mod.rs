@@ -2,7 +2,9 @@
 //!
 //! One thread writes, with group commit ([`writer`]); a small pool of connections reads. Nothing here knows a guest.
 
+mod backup;
 mod children;
+mod doctor;
 mod events;
 mod failure;
 mod notice;
@@ -20,6 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, Transaction};
 
 pub(crate) use children::{Kin, ended as ended_children, outcome, started as children_started, unfinished_below};
+pub use doctor::{Examination, Finding, examine};
 pub(crate) use events::{all as journal, of_segment, public, seed};
 pub(crate) use notice::{Notice, Notify};
 pub(crate) use owners::{

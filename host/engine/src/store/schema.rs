@@ -16,6 +16,11 @@ const STEPS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sq
 /// How long a connection waits for another process's write to end before it says `Locked`.
 const BUSY: Duration = Duration::from_secs(5);
 
+/// The version that this build writes.
+pub(super) fn known() -> i64 {
+    STEPS.len() as i64
+}
+
 /// Opens the connection that writes, and brings the tables up to date.
 pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = Connection::open(path).map_err(|error| opening(path, &error))?;
@@ -29,7 +34,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
         .map_err(|error| opening(path, &error))?;
     let found: i64 =
         transaction.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(|error| opening(path, &error))?;
-    let known = STEPS.len() as i64;
+    let known = known();
     if found > known {
         return Err(StoreError::Newer { path: path.to_owned(), found, known });
     }

@@ -1,10 +1,12 @@
 //! The engine by itself, with guests written in WebAssembly text. One binary: each links the whole of wasmtime.
 
+mod backup;
 mod basics;
 mod cancel;
 mod children;
 mod common;
 mod disk;
+mod doctor;
 mod hostile;
 mod hosts;
 mod install;
