@@ -22,14 +22,23 @@ pub struct Limits {
     pub fuel: u64,
     /// Bytes of linear memory, of all the guest's memories together. 256 MiB by default.
     pub memory: u64,
+    /// As `fuel`, for bringing the tool back to where it stood after its instance was dropped in a wait: what it did since
+    /// it began, or since its last ticket, is computed once more each time. Ten times `fuel` by default.
+    #[serde(default = "replay_fuel")]
+    pub replay_fuel: u64,
     /// Time spent computing, by the wall; time spent waiting for people and timers does not count. One hour by default.
     pub run_time: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { fuel: 100_000_000_000, memory: 256 << 20, run_time: Duration::from_secs(3_600) }
+        let replay_fuel = replay_fuel();
+        Self { fuel: 100_000_000_000, memory: 256 << 20, replay_fuel, run_time: Duration::from_secs(3_600) }
     }
+}
+
+fn replay_fuel() -> u64 {
+    1_000_000_000_000
 }
 
 impl Limits {
@@ -43,6 +52,9 @@ impl Limits {
         }
         if self.memory > most.memory {
             return above("limit `memory`", self.memory.to_string(), format!("{} bytes", most.memory));
+        }
+        if self.replay_fuel > most.replay_fuel {
+            return above("limit `replay_fuel`", self.replay_fuel.to_string(), most.replay_fuel.to_string());
         }
         if self.run_time > most.run_time {
             return above("limit `run_time`", format!("{:?}", self.run_time), format!("{:?}", most.run_time));

@@ -24,6 +24,11 @@ pub async fn load(host: &Host, digest: &str, n: usize) -> Result<Duration, Error
     host.measure_loads(digest, n).await
 }
 
+/// Bytes of the instances that are kept while their tasks wait.
+pub fn warm_bytes(host: &Host) -> u64 {
+    host.warm_bytes()
+}
+
 /// Where a process can be made to die, or an instance to be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrashPoint {

@@ -10,6 +10,7 @@ use super::{Handle, Host};
 use crate::clock::{Clock, RealClock};
 use crate::plugin::{Library, create_private_dir};
 use crate::runner::{Parts, Runner, Watchers};
+use crate::sandbox::Warm;
 use crate::store::{Notice, Store, enrol};
 use crate::testing::CrashPlan;
 use crate::{Error, Limits, QueueLimits, StoreError};
@@ -22,6 +23,9 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Each is a commit: more of them would be all that the disk does.
 const FASTEST: Duration = Duration::from_millis(10);
+
+/// Bytes of the instances that are kept while their tasks wait.
+const WARM_MEMORY: u64 = 1 << 30;
 
 /// Sets up a [`Host`].
 ///
@@ -37,6 +41,7 @@ pub struct HostBuilder {
     namespace_queue: QueueLimits,
     plugin_queue: QueueLimits,
     warm: Duration,
+    warm_memory: u64,
     take_over: bool,
     heartbeat: Duration,
     crash: Arc<CrashPlan>,
@@ -51,6 +56,7 @@ impl Default for HostBuilder {
             namespace_queue: QueueLimits::default(),
             plugin_queue: QueueLimits::default(),
             warm: WARM,
+            warm_memory: WARM_MEMORY,
             take_over: true,
             heartbeat: HEARTBEAT,
             crash: Arc::default(),
@@ -97,10 +103,19 @@ impl HostBuilder {
     }
 
     /// How long an instance is kept in memory while its task waits; then it is dropped, and rebuilt by replay. 2 s by
-    /// default. A wait that is known to be longer is not begun warm.
+    /// default, and longer for one that takes long to rebuild: twenty times as long as that takes, ten minutes at most.
+    /// A wait that is known to be longer is not begun warm.
     #[must_use]
     pub fn warm(mut self, warm: Duration) -> Self {
         self.warm = warm;
+        self
+    }
+
+    /// Bytes of memory that instances may keep in all while their tasks wait: 1 GiB by default. One that finds no room is
+    /// dropped as soon as it waits.
+    #[must_use]
+    pub fn warm_memory(mut self, bytes: u64) -> Self {
+        self.warm_memory = bytes;
         self
     }
 
@@ -174,7 +189,7 @@ impl HostBuilder {
             library,
             clock: self.clock,
             watchers,
-            warm: self.warm,
+            warm: Arc::new(Warm::new(self.warm, self.warm_memory)),
             take_over: self.take_over,
             crash: self.crash,
             limits: self.limits,

@@ -20,6 +20,10 @@ impl Host {
         Ok(median(each))
     }
 
+    pub(crate) fn warm_bytes(&self) -> u64 {
+        self.runner().warm.used()
+    }
+
     pub(crate) async fn measure_loads(&self, digest: &str, n: usize) -> Result<Duration, Error> {
         let mut each = Vec::with_capacity(n);
         for _ in 0..n {

@@ -255,7 +255,7 @@ pub(crate) fn instance(loaded: &Loaded, memory: u64) -> Result<Instance, PluginE
         epoch,
         std::collections::BTreeMap::new(),
         Opened::default(),
-        Duration::ZERO,
+        Arc::default(),
         never.clone(),
         never,
         requests,

@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::journal::Diverged;
 use crate::limits::DEATHS;
 use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
-use crate::store::{self, RunRow, Step, Taken};
+use crate::store::{self, Rebuild, RunRow, Step, Taken};
 use crate::task::{
     Broke, ErrorClass, LifeEvent, Output, TaskError, TaskState, Verdict, Waiting, WaitingOn, ticket_delay,
 };
@@ -104,6 +104,14 @@ impl Runner {
             Err(error @ Error::Plugin(_)) => return self.broke(&row, Broke::Host, error.to_string()).await,
             Err(error) => return Err(error),
         };
+        if row.begun && row.replay_fuel.saturating_add(row.standing) > row.limits.replay_fuel {
+            let message = format!(
+                "bringing it back after its waits has used {} of fuel, and would use {} more; it may use {} (limit \
+                 `replay_fuel`). A tool bounds this by returning a ticket",
+                row.replay_fuel, row.standing, row.limits.replay_fuel
+            );
+            return self.broke(&row, Broke::Limit, message).await;
+        }
         let export = match &row.ticket {
             Some(ticket) => Export::AwaitTask(ticket.clone()),
             None => Export::Execute,
@@ -134,6 +142,7 @@ impl Runner {
             step.event = Some(LifeEvent::Broke(broke));
             step.outcome = Some(Err(run_error(broke, message)));
         };
+        step.rebuild = rebuild(row, &how, step.fuel);
         let mut next = Next::Again;
         match how {
             How::Returned(_) | How::Broke(Broke::Trap | Broke::Fuel | Broke::Memory, _) if unreplayed.is_some() => {
@@ -299,6 +308,21 @@ impl Runner {
             control.stop(Stop::RunTime);
         }
     }
+}
+
+/// What the account of replays says after a segment that `used` so much fuel, its replayed beginning included.
+fn rebuild(row: &RunRow, how: &How, used: u64) -> Option<Rebuild> {
+    /// Less is not worth a row for each wait: a millisecond of computing.
+    const CHEAP: u64 = 1_000_000;
+    let (burned, standing) = match how {
+        How::NoInstance => return None,
+        How::Interrupted(Interrupted::Waits { .. } | Interrupted::Dropped) | How::Stopped(Stop::Shutdown) => {
+            // A guest that is stopped in the middle may hide what it used.
+            (row.standing, used.max(row.standing))
+        }
+        _ => (row.standing, 0),
+    };
+    (row.standing > 0 || standing > CHEAP).then_some(Rebuild { burned, standing })
 }
 
 pub(super) fn checked(ready: &crate::plugin::Ready, row: &RunRow, output: &Output) -> Result<(), String> {

@@ -22,7 +22,7 @@ use self::line::{Caps, Line};
 use crate::clock::Clock;
 use crate::limits::QUEUED;
 use crate::plugin::{Library, Ready};
-use crate::sandbox::{INSTANCES, Inbox};
+use crate::sandbox::{INSTANCES, Inbox, Warm};
 use crate::store::{Notice, Owners, RunRow, Store, plugin_row};
 use crate::testing::CrashPlan;
 use crate::{Error, Limits, PluginError, QueueLimits};
@@ -44,7 +44,7 @@ pub(crate) struct Runner {
     pub library: Library,
     pub clock: Arc<dyn Clock>,
     pub watchers: Arc<Watchers>,
-    pub warm: Duration,
+    pub warm: Arc<Warm>,
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
     pub limits: Limits,
@@ -79,7 +79,7 @@ pub(crate) struct Parts {
     pub library: Library,
     pub clock: Arc<dyn Clock>,
     pub watchers: Arc<Watchers>,
-    pub warm: Duration,
+    pub warm: Arc<Warm>,
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
     pub limits: Limits,

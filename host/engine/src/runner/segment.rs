@@ -115,7 +115,7 @@ impl<'a> Segment<'a> {
             row.created_at,
             serde_json::from_str(&row.settings).unwrap_or_default(),
             opened,
-            runner.warm,
+            runner.warm.clone(),
             runner.crowded.subscribe(),
             runner.stopping.subscribe(),
             sender,

@@ -72,11 +72,12 @@ pub(crate) fn store(
 ) -> wasmtime::Result<Store<Guest>> {
     let mut table = ResourceTable::new();
     table.set_max_capacity(RESOURCES);
+    let meter = Meter::new(memory, run.memory.clone());
     let guest = Guest {
         run,
         wasi,
         table,
-        meter: Meter::new(memory),
+        meter,
         timers: HashMap::new(),
         questions: Vec::new(),
         children: Vec::new(),

@@ -200,10 +200,12 @@ impl<F: Future> Future for Held<'_, F> {
             }
         }
         this.control.by_epoch.store(false, Ordering::Relaxed);
-        let began = this.run.recorder().is_live().then(Instant::now);
+        let live = this.run.recorder().is_live();
+        let began = Instant::now();
         let polled = this.call.as_mut().poll(cx);
-        if let Some(began) = began {
-            let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        this.run.spent.fetch_add(nanos, Ordering::Relaxed);
+        if live {
             this.control.computed.fetch_add(nanos, Ordering::Relaxed);
         }
         polled.map(Ok)

@@ -1,5 +1,8 @@
 //! What a guest has of memory and tables, all of them counted together.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use wasmtime::ResourceLimiter;
 
 use crate::limits::{CORE_INSTANCES, TABLE_ELEMENTS};
@@ -8,16 +11,17 @@ use crate::limits::{CORE_INSTANCES, TABLE_ELEMENTS};
 #[derive(Debug)]
 pub(crate) struct Meter {
     limit: usize,
-    memory: usize,
+    /// Bytes of memory, where whoever runs the guest sees them too.
+    memory: Arc<AtomicU64>,
     elements: usize,
     /// A growth was refused. If the guest crashes next, this is why.
     refused: bool,
 }
 
 impl Meter {
-    pub fn new(memory: u64) -> Self {
-        let limit = usize::try_from(memory).unwrap_or(usize::MAX);
-        Self { limit, memory: 0, elements: 0, refused: false }
+    pub fn new(limit: u64, memory: Arc<AtomicU64>) -> Self {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Self { limit, memory, elements: 0, refused: false }
     }
 
     /// Whether the guest wanted more memory than it may have.
@@ -28,10 +32,11 @@ impl Meter {
 
 impl ResourceLimiter for Meter {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        let total = self.memory.saturating_add(desired.saturating_sub(current));
+        let memory = usize::try_from(self.memory.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
+        let total = memory.saturating_add(desired.saturating_sub(current));
         let allowed = total <= self.limit;
         if allowed {
-            self.memory = total;
+            self.memory.store(total as u64, Ordering::Relaxed);
         } else {
             self.refused = true;
         }

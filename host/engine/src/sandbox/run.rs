@@ -1,12 +1,14 @@
 //! One run of a guest as its imports see it: the recorder, what arrives from outside, and the way to disk.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::inbox::Inbox;
+use super::warm::Warm;
 use crate::clock::{Clock, Timestamp};
 use crate::journal::{Call, Diverged, Recorded, Recorder, Turn};
 use crate::task::{Output, Reply, TaskError, TaskId, Waiting, WaitingOn};
@@ -23,7 +25,11 @@ pub(crate) struct Run {
     /// What earlier segments opened: numbers are never used twice.
     pub opened: Opened,
     /// How long an instance is kept while it waits.
-    pub warm: Duration,
+    pub warm: Arc<Warm>,
+    /// Bytes of memory that the guest has.
+    pub memory: Arc<AtomicU64>,
+    /// Nanoseconds that it took to bring the guest where it stands.
+    pub spent: AtomicU64,
     /// Turns true while others wait for an instance.
     pub crowded: watch::Receiver<bool>,
     /// Turns true when the host stops.
@@ -124,7 +130,7 @@ impl Run {
         created_at: Timestamp,
         settings: BTreeMap<String, String>,
         opened: Opened,
-        warm: Duration,
+        warm: Arc<Warm>,
         crowded: watch::Receiver<bool>,
         stopping: watch::Receiver<bool>,
         requests: mpsc::UnboundedSender<Request>,
@@ -139,6 +145,8 @@ impl Run {
             settings,
             opened,
             warm,
+            memory: Arc::default(),
+            spent: AtomicU64::new(0),
             crowded,
             stopping,
             requests,
@@ -251,8 +259,10 @@ impl Run {
             }
         };
         // One that is known to take longer than it would be kept is dropped at once.
-        let long = until.is_some_and(|until| until.since(self.now()) > self.warm);
-        let warm = if long { Duration::ZERO } else { self.warm };
+        let worth = self.warm.time(Duration::from_nanos(self.spent.load(Ordering::Relaxed)));
+        let long = until.is_some_and(|until| until.since(self.now()) > worth);
+        let kept = if long { None } else { self.warm.keep(self.memory.load(Ordering::Relaxed)) };
+        let warm = if kept.is_some() { worth } else { Duration::ZERO };
         tokio::select! {
             biased;
             () = self.inbox.changed(version) => {}

@@ -33,7 +33,7 @@ pub(crate) use plugins::{
     newest, remove as remove_plugin,
 };
 pub(crate) use questions::{all as replies, one as question, still_open};
-pub(crate) use step::{Step, Taken};
+pub(crate) use step::{Rebuild, Step, Taken};
 pub(crate) use tasks::{
     Inserted, NewRow, RunRow, by_prefix, due, list as tasks, number, remove as remove_task, run_row, unfinished, view,
     written_since,

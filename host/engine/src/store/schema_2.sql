@@ -12,8 +12,10 @@ ALTER TABLE task ADD COLUMN grants TEXT;
 -- The retry policy as JSON; NULL: the host's default.
 ALTER TABLE task ADD COLUMN retry TEXT;
 
--- Fuel that replays of the current segment have burned: an account of its own beside `fuel`.
+-- Fuel that replays have burned: an account of its own beside `fuel`. And what the next one would burn: fuel of the
+-- current segment up to where its instance was dropped, if it is worth counting.
 ALTER TABLE task ADD COLUMN replay_fuel INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE task ADD COLUMN standing INTEGER NOT NULL DEFAULT 0;
 
 -- Removed by somebody while its `cancel-task` was still owed: seen by nobody, and gone when that has returned.
 ALTER TABLE task ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;

@@ -48,8 +48,19 @@ pub(crate) struct Step {
     pub seed: Option<[u8; 32]>,
     /// Fuel used by a segment that ended.
     pub fuel: u64,
+    /// What keeping the instance, or not, has cost and will; only where it is worth a row.
+    pub rebuild: Option<Rebuild>,
     /// Milliseconds that the guest computed since the last step.
     pub run_ms: u64,
+}
+
+/// The account of replays, beside that of the guest's own fuel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rebuild {
+    /// Fuel that bringing the guest back has burned.
+    pub burned: u64,
+    /// Fuel that it would burn to bring it back to where it stands now.
+    pub standing: u64,
 }
 
 /// What a step has come to.
@@ -134,6 +145,9 @@ impl Step {
                 Ok(more) => effects.extend(more),
                 Err(misfit) => return Ok(Err(misfit)),
             }
+        }
+        if let Some(rebuild) = self.rebuild {
+            rebuild.store(tx, task)?;
         }
         let nothing = self.entries.is_empty() && self.fuel == 0 && self.run_ms == 0 && self.withdrawn.is_none();
         if life == columns.life && effects.is_empty() && nothing {
@@ -344,6 +358,16 @@ impl Columns {
                 self.public_seq.cast_signed(),
                 further,
             ])
+            .map_err(failed(WHAT))?;
+        Ok(())
+    }
+}
+
+impl Rebuild {
+    fn store(self, tx: &Tx<'_>, task: i64) -> Result<(), StoreError> {
+        tx.sql
+            .prepare_cached("UPDATE task SET replay_fuel = replay_fuel + ?2, standing = ?3 WHERE n = ?1")
+            .and_then(|mut sql| sql.execute(params![task, self.burned.cast_signed(), self.standing.cast_signed()]))
             .map_err(failed(WHAT))?;
         Ok(())
     }

@@ -95,6 +95,9 @@ pub(crate) struct RunRow {
     pub deaths: u32,
     /// The last owner died, and whether it ran this task is not known.
     pub suspect: bool,
+    /// Fuel that replays have burned, and that the next one would.
+    pub replay_fuel: u64,
+    pub standing: u64,
 }
 
 impl NewRow {
@@ -206,6 +209,8 @@ impl NewRow {
             lease: Some(Lease { owner: self.owner, epoch: 1 }),
             deaths: 0,
             suspect: false,
+            replay_fuel: 0,
+            standing: 0,
         }
     }
 }
@@ -222,7 +227,8 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
     sql.prepare_cached(
         "SELECT n, id, digest, tool, input, context, settings, session, limits, created_at, deadline, state, cancel,
                 attempt, attempt_seq, segment, segment_seq, ticket, ticket_same, due_at, fuel, run_ms, begun, failures,
-                owner, epoch, waiting_on, deaths, suspect, namespace, grants, coalesce(root, n), depth
+                owner, epoch, waiting_on, deaths, suspect, namespace, grants, coalesce(root, n), depth,
+                replay_fuel, standing
          FROM task WHERE n = ?1",
     )
     .and_then(|mut select| {
@@ -266,6 +272,8 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                     lease: owner.map(|owner| Lease { owner, epoch }),
                     deaths: row.get(27)?,
                     suspect: row.get(28)?,
+                    replay_fuel: row.get::<_, i64>(33)?.cast_unsigned(),
+                    standing: row.get::<_, i64>(34)?.cast_unsigned(),
                 })
             })
             .optional()

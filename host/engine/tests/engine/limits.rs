@@ -296,3 +296,74 @@ async fn promise_6_deep_recursion_is_a_crash_of_the_guest_alone() {
     let message = broke(&host, &task, "trap").await;
     assert!(message.contains("stack"), "{message}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_is_not_brought_back_without_end() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let host = cold_host_at(dir.path(), &clock).await;
+    // It computes, and then sleeps three times: each time that comes before is computed again.
+    let sleeps = "(call $sleep (i64.const 1000) (i32.const 3000))".repeat(3);
+    host.install(Guest::new(&format!("{} {sleeps}", spin(1_000_000))).build()).await.unwrap();
+    let sql = database(dir.path());
+    let account = |what: &str| -> i64 {
+        sql.query_row(&format!("SELECT {what} FROM task ORDER BY n DESC LIMIT 1"), [], |row| row.get(0)).unwrap()
+    };
+    let run = async |replay_fuel| {
+        let task = start(&host, Limits { replay_fuel, ..Limits::default() }).await;
+        for nth in 0..3 {
+            // Its instance is dropped, and what it would cost to rebuild it is on the account.
+            crate::common::eventually(async || {
+                let ended = host.task(&task).await.unwrap().state.is_terminal();
+                (ended || account("iif(standing > 0, (2 * replay_fuel + standing) / (2 * standing), 99)") == nth)
+                    .then_some(())
+            })
+            .await;
+            clock.advance(Duration::from_secs(1));
+        }
+        host.wait(&task).await.unwrap()
+    };
+    let free = run(1_000_000_000).await;
+    assert_eq!(free.state, TaskState::Completed, "{:?}", free.error);
+    // What the tool itself used is the same however often it was brought back.
+    let (once, burned) = (free.fuel_used, account("replay_fuel").cast_unsigned());
+    assert!(burned > 2 * once && burned < 3 * once, "{burned} burned, {once} used");
+    let enough = run(burned).await;
+    assert_eq!((enough.state, enough.fuel_used), (TaskState::Completed, once), "{:?}", enough.error);
+    let stopped = run(burned - 1).await;
+    let error = stopped.error.unwrap();
+    assert_eq!(error.code, "limit");
+    assert!(error.message.contains("`replay_fuel`"), "{}", error.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_that_wait_share_a_budget_of_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let warm = Duration::from_secs(3_600);
+    let open = |budget| Host::builder().data_dir(dir.path()).warm(warm).warm_memory(budget).open();
+    let kept = async |budget: u64, bytes: u64| {
+        let host = open(budget).await.unwrap();
+        let tasks = [begin(&host, &asks()).await, begin(&host, &asks()).await];
+        crate::common::eventually(async || (longhaul::testing::warm_bytes(&host) == bytes).then_some(())).await;
+        // Kept or not, each goes on when it is answered.
+        for task in &tasks {
+            crate::common::event(&host, task, "question", 0).await;
+            host.answer(task, 1, yes()).await.unwrap();
+            assert_eq!(host.wait(task).await.unwrap().state, TaskState::Completed);
+        }
+        crate::common::eventually(async || (longhaul::testing::warm_bytes(&host) == 0).then_some(())).await;
+        host.shutdown().await;
+    };
+    let one = guest_bytes();
+    kept(2 * one, 2 * one).await;
+    kept(2 * one - 1, one).await;
+    kept(one - 1, 0).await;
+}
+
+fn asks() -> Guest {
+    Guest::new(&ask(None)).with_question()
+}
+
+/// The memory of a guest that asks.
+fn guest_bytes() -> u64 {
+    4 << 20
+}

@@ -109,7 +109,8 @@ async fn promise_11_settings_and_grants_are_checked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_11_limits_above_the_hosts_are_refused_and_the_limit_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let most = Limits { fuel: 1_000_000_000, memory: 64 << 20, run_time: Duration::from_secs(60) };
+    let most =
+        Limits { fuel: 1_000_000_000, memory: 64 << 20, replay_fuel: 2_000_000_000, run_time: Duration::from_secs(60) };
     let host = Host::builder().data_dir(dir.path()).limits(most).open().await.unwrap();
     host.install(guest("").build()).await.unwrap();
     for (limits, name) in [

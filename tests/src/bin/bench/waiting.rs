@@ -41,6 +41,7 @@ pub async fn rows(dir: &Path) -> Result<()> {
     waiting(&data, MANY + 500).await?;
     let each = |bytes: u64| format!("{} B", bytes / MANY as u64);
     row(&format!("one waiting task of {MANY}: memory"), &each(resident()?.saturating_sub(memory)), "<= 1024 B");
+    row("  bytes of instances kept", &longhaul::testing::warm_bytes(&host).to_string(), "0");
     row("  disk", &each(size(&data)?.saturating_sub(disk)), "<= 2048 B");
 
     let mut answers = Vec::new();

@@ -124,7 +124,7 @@ impl Runner {
     ) -> Run {
         let (_, never) = watch::channel(false);
         let settings = serde_json::from_str(&row.settings).unwrap_or_default();
-        let warm = std::time::Duration::ZERO;
+        let warm = Arc::default();
         let clock = self.clock.clone();
         let crash = Arc::default();
         Run::new(
