@@ -75,6 +75,22 @@ fn children_that_a_parent_leaves_behind_have_ended_when_the_command_does() {
     assert_eq!(states, ["cancelled", "failed"]);
 }
 
+#[test]
+fn csv_report_profiles_each_file_by_a_child_and_reports_what_could_be_read() {
+    let cli = Cli::new();
+    cli.run(&["plugin", "add", &component("csv-profile")]).exits(0);
+    let files = json!([
+        { "name": "january", "csv": "day,total\n2026-01-01,20\n" },
+        { "name": "february", "csv": "day,total,who\n2026-02-01,x,y\n" },
+        { "name": "march", "csv": "" },
+    ]);
+    let (report, input) = (component("csv-report"), json!({ "files": files }).to_string());
+    let args = ["run", &report, "--input", &input, "--grant", "tool:csv-profile/profile_csv"];
+    let done = cli.run(&args).exits(0).says("march can't be profiled");
+    assert!(done.stdout.contains("total  | january: integer, february: text"), "{}", done.stdout);
+    cli.run(&args[..4]).exits(2).says("--grant tool:csv-profile/profile_csv");
+}
+
 fn root(cli: &Cli) -> String {
     let tasks = cli.run(&["tasks", "ls", "--json"]).exits(0).json();
     let root = tasks.iter().find(|task| task["parent"].is_null()).expect("a root");

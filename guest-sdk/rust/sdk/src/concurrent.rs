@@ -96,11 +96,12 @@ impl Task {
     /// #[derive(serde::Serialize)]
     /// struct Csv { csv: String }
     ///
-    /// fn rows(task: &Task, csv: String) -> Result<u64, ToolError> {
-    ///     let child = task.start_tool::<serde_json::Value>("csv-profile/profile_csv", &Csv { csv })?;
-    ///     task.wait_any([child.id()], None)?;
-    ///     let profile = task.result_of(&child).expect("a child that was waited for has ended")?;
-    ///     Ok(profile.value["rows"].as_u64().unwrap_or(0))
+    /// fn rows(task: &Task, tables: [String; 2]) -> Result<u64, ToolError> {
+    ///     let [one, other] = tables.map(|csv| task.start_tool::<serde_json::Value>("csv-profile/profile_csv", &Csv { csv }));
+    ///     let (one, other) = (one?, other?);
+    ///     // Both work meanwhile.
+    ///     let rows = |profile: serde_json::Value| profile["rows"].as_u64().unwrap_or(0);
+    ///     Ok(rows(task.outcome(&one)?.value) + rows(task.outcome(&other)?.value))
     /// }
     /// ```
     ///
@@ -112,6 +113,37 @@ impl Task {
             .map_err(|problem| WaitError::Malformed(format!("the input for {tool} is not JSON: {problem}")))?;
         let id = wit_concurrent::start_tool(tool, &input).map_err(WaitError::from_wit)?;
         Ok(Child { id: HandleId(id), output: PhantomData })
+    }
+
+    /// [Starts](Self::start_tool) another tool and waits for its result.
+    ///
+    /// ```no_run
+    /// # use longhaul_sdk::{Task, ToolError};
+    /// # #[derive(serde::Serialize)] struct Csv { csv: String }
+    /// #[derive(serde::Deserialize)]
+    /// struct Profile { rows: u64 }
+    ///
+    /// fn rows(task: &Task, csv: String) -> Result<u64, ToolError> {
+    ///     let profile = task.call_tool::<Profile>("csv-profile/profile_csv", &Csv { csv })?;
+    ///     Ok(profile.value.rows)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The child's own error; and, as this tool's failure, what kept it from being started.
+    pub fn call_tool<T: DeserializeOwned>(&self, tool: &str, input: &impl Serialize) -> Result<Output<T>, ToolError> {
+        let child = self.start_tool(tool, input)?;
+        self.outcome(&child)
+    }
+
+    /// Waits for a child's result. One that has ended already has it at once.
+    ///
+    /// # Errors
+    /// The child's own error; [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) too if this task is asked to stop
+    /// meanwhile.
+    pub fn outcome<T: DeserializeOwned>(&self, child: &Child<T>) -> Result<Output<T>, ToolError> {
+        self.wait_any([child], None)?;
+        self.result_of(child).unwrap_or_else(|| Err(ToolError::failed("a child that was waited for has not ended")))
     }
 
     /// Waits until one of them is settled: the answer is its place in `on`. None if the time is up first.

@@ -46,7 +46,8 @@ pub(super) fn insert(tx: &mut Tx<'_>, child: NewRow) -> Result<Option<String>, S
             tx.notices.push(Notice::Inbox { task: n });
             Ok(None)
         }
-        Ok(Inserted::Existing { .. } | Inserted::Outdated) => Ok(None),
+        // It has no key, and names its plugin by the digest: but no entry may tell of a child that is not there.
+        Ok(Inserted::Existing { .. } | Inserted::Outdated) => Ok(Some("the plugin is another one by now".into())),
         Err(Error::Store(error)) => Err(error),
         Err(other) => Ok(Some(other.to_string())),
     }

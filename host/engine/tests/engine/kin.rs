@@ -6,7 +6,7 @@ use crate::common::{
     CANCELLED, Guest, START, UNAVAILABLE, advancing, ask, clock, cold_host_at, error, event, find, kid, names, needing,
     parent, pending, result_of, said, say, wait_any, yes,
 };
-use longhaul::{Error, EventKind, Host, NewTask, SimulatedClock, TaskId, TaskState};
+use longhaul::{Error, EventKind, Host, NewTask, QueueLimits, SimulatedClock, TaskId, TaskState};
 
 async fn host() -> (tempfile::TempDir, SimulatedClock, Host) {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
@@ -309,4 +309,20 @@ async fn parents_that_wait_leave_their_places_to_their_children() {
     for task in tasks {
         assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Completed);
     }
+}
+
+/// A namespace that may run one task at a time, and a plugin too: the parent's place is what its child needs.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_parent_that_waits_does_not_use_up_what_its_namespace_may_run() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let one = QueueLimits { running: 1, ..QueueLimits::default() };
+    let builder = Host::builder().data_dir(dir.path()).clock(clock).warm(Duration::from_secs(3_600));
+    let host = builder.namespace_queue(one).plugin_queue(one).open().await.unwrap();
+    // It starts itself, eight deep.
+    let execute = format!("{START} (if (i32.eqz (i32.load8_u (i32.const 3000))) (then {}))", wait_any(&[1], None));
+    let itself = Guest { manifest: needing("kid", &["kid/run"]), ..parent(&execute) };
+    let plugin = host.install(itself.build()).await.unwrap();
+    let root = host.start(NewTask::new(plugin.digest, "run").grant_tool("kid/run")).await.unwrap().id;
+    assert_eq!(host.wait(&root).await.unwrap().state, TaskState::Completed);
+    assert_eq!(host.tasks(longhaul::TaskFilter::default()).await.unwrap().len(), 9);
 }
