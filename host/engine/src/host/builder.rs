@@ -15,6 +15,9 @@ use crate::store::{Notice, Store, enrol};
 use crate::testing::CrashPlan;
 use crate::{Error, Limits, QueueLimits, StoreError};
 
+/// How long an ended task is kept.
+const RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
+
 /// How long an instance is kept while its task waits, if nobody needs its place.
 const WARM: Duration = Duration::from_secs(2);
 
@@ -40,6 +43,7 @@ pub struct HostBuilder {
     limits: Limits,
     namespace_queue: QueueLimits,
     plugin_queue: QueueLimits,
+    retention: Duration,
     warm: Duration,
     warm_memory: u64,
     take_over: bool,
@@ -55,6 +59,7 @@ impl Default for HostBuilder {
             limits: Limits::default(),
             namespace_queue: QueueLimits::default(),
             plugin_queue: QueueLimits::default(),
+            retention: RETENTION,
             warm: WARM,
             warm_memory: WARM_MEMORY,
             take_over: true,
@@ -99,6 +104,14 @@ impl HostBuilder {
     #[must_use]
     pub fn plugin_queue(mut self, limits: QueueLimits) -> Self {
         self.plugin_queue = limits;
+        self
+    }
+
+    /// How long an ended task is kept, with its journal and its children: 30 days by default. A host that does not
+    /// [take over](Self::take_over) removes nothing.
+    #[must_use]
+    pub fn retention(mut self, retention: Duration) -> Self {
+        self.retention = retention;
         self
     }
 
@@ -195,6 +208,7 @@ impl HostBuilder {
             limits: self.limits,
             namespace_queue,
             plugin_queue,
+            retention: self.retention,
             notices,
         });
         Ok(Host { handle: Arc::new(Handle { runner }), namespace: super::DEFAULT_NAMESPACE.into() })

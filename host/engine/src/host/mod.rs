@@ -203,7 +203,8 @@ impl Host {
             .await
     }
 
-    /// Removes an ended task, its journal, and its children with theirs.
+    /// Removes an ended task, its journal, and its children with theirs. From then on none of them exists, but a
+    /// `cancel-task` that is owed is called all the same.
     ///
     /// # Errors
     ///
@@ -216,7 +217,8 @@ impl Host {
                 let (n, _) = store::number(tx.sql, &namespace, &id)?;
                 store::remove_task(tx, n)
             })
-            .await
+            .await?;
+        self.runner().sweep().await
     }
 
     /// Runs a task here that no living host runs, and everything below it. `false`: there is nothing to run here, since

@@ -11,7 +11,7 @@ use crate::limits::DEATHS;
 use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
 use crate::store::{self, Rebuild, RunRow, Step, Taken};
 use crate::task::{
-    Broke, ErrorClass, LifeEvent, Output, TaskError, TaskState, Verdict, Waiting, WaitingOn, ticket_delay,
+    Broke, ErrorClass, LifeEvent, Output, TaskError, TaskState, Verdict, Waiting, WaitingOn, cancel_delay, ticket_delay,
 };
 use crate::{Error, StoreError};
 
@@ -262,25 +262,53 @@ impl Runner {
 
     /// Calls `cancel-task` for a ticket that an ended task left behind. It is owed until it returned once.
     async fn cancel_ticket(self: &Arc<Self>, row: RunRow) -> Result<Next, Error> {
-        const TRIES: u32 = 3;
         let Some(ticket) = row.ticket.clone() else { return Ok(Next::Rest) };
-        let export = Export::CancelTask(ticket);
-        for _ in 0..TRIES {
-            // Without its plugin nobody can cancel what it left.
-            let Ok(ready) = self.ready(&row.digest).await else { break };
-            // Nobody follows an ended task, so what this guest does is not recorded.
-            let Ok(mut segment) = Segment::begin(self, &row, &ready, Arc::default(), Purpose::Cancel).await? else {
-                continue;
-            };
-            if let How::Returned(_) = segment.run(&export).await? {
+        // It was put in line by other than its timer.
+        if row.cancel_tries > 0 && row.due_at.is_some_and(|due| due > self.clock.now()) {
+            return Ok(Next::Rest);
+        }
+        let problem = match self.call_cancel_task(&row, Export::CancelTask(ticket)).await? {
+            Ok(How::Returned(_)) => {
+                let (task, now) = (row.n, self.clock.now());
                 let step = Step { lease: row.lease, event: Some(LifeEvent::TicketCancelled), ..Step::default() };
-                self.take(&row, step).await?;
+                let cancelled = move |tx: &mut store::Tx<'_>| {
+                    if step.take(tx, task, now)?.is_ok() {
+                        // It may have been removed before.
+                        store::sweep(tx)?;
+                    }
+                    Ok::<_, Error>(())
+                };
+                self.store.write("the end of a ticket", cancelled).await?;
                 return Ok(Next::Rest);
             }
+            Ok(How::NoInstance) => return Ok(Next::NoInstance),
+            Ok(How::Broke(_, message)) | Err(message) => message,
+            Ok(How::Stopped(_)) => format!("it computed for longer than {:?}", crate::limits::CANCEL_GRACE),
+            Ok(How::Interrupted(_)) => "it asked for what only a task that has not ended may ask for".into(),
+        };
+        let delay = cancel_delay(row.cancel_tries);
+        if row.cancel_tries == 0 {
+            tracing::warn!("task {}: `cancel-task` has not returned, and is called again: {problem}", row.id);
+        } else {
+            tracing::debug!("task {}: `cancel-task` is called again in {delay:?}: {problem}", row.id);
         }
-        // The next host to open the data tries again.
-        tracing::warn!("task {}: `cancel-task` has not returned in {TRIES} tries", row.id);
+        let (task, lease, until) = (row.n, row.lease, self.clock.now().after(delay));
+        self.store.write("the next call of `cancel-task`", move |tx| store::owe(tx, task, lease, until)).await?;
         Ok(Next::Rest)
+    }
+
+    /// How the call ended, or why it could not be made.
+    async fn call_cancel_task(self: &Arc<Self>, row: &RunRow, export: Export) -> Result<Result<How, String>, Error> {
+        // Without its plugin nobody can cancel what it left. It is kept: the plugin may be added again.
+        let ready = match self.ready(&row.digest).await {
+            Ok(ready) => ready,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        // Nobody follows an ended task, so what this guest does is not recorded.
+        match Segment::begin(self, row, &ready, Arc::default(), Purpose::Cancel).await? {
+            Ok(mut segment) => segment.run(&export).await.map(Ok),
+            Err((_, message)) => Ok(Err(message)),
+        }
     }
 
     /// Stops a guest that has broken a limit of time.

@@ -6,6 +6,7 @@ mod line;
 mod mail;
 mod owners;
 mod replay;
+mod retention;
 mod segment;
 mod timers;
 mod watch;
@@ -44,6 +45,7 @@ pub(crate) struct Runner {
     pub library: Library,
     pub clock: Arc<dyn Clock>,
     pub watchers: Arc<Watchers>,
+    pub retention: Duration,
     pub warm: Arc<Warm>,
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
@@ -79,6 +81,7 @@ pub(crate) struct Parts {
     pub library: Library,
     pub clock: Arc<dyn Clock>,
     pub watchers: Arc<Watchers>,
+    pub retention: Duration,
     pub warm: Arc<Warm>,
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
@@ -103,6 +106,7 @@ impl Runner {
             library: parts.library,
             clock: parts.clock,
             watchers: parts.watchers,
+            retention: parts.retention,
             warm: parts.warm,
             take_over: parts.take_over,
             crash: parts.crash,
@@ -119,6 +123,7 @@ impl Runner {
         // None of them keeps the runner alive: they end when the host is dropped.
         let weak = Arc::downgrade(&runner);
         tokio::spawn(mail::read(weak.clone(), parts.notices));
+        tokio::spawn(retention::watch(weak.clone(), runner.stopping.subscribe()));
         tokio::spawn(timers::watch(weak.clone(), runner.stopping.subscribe()));
         tokio::spawn(owners::beat(weak.clone(), runner.stopping.subscribe()));
         tokio::spawn(owners::look_around(weak, runner.stopping.subscribe()));

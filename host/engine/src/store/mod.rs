@@ -11,6 +11,7 @@ mod notice;
 mod owners;
 mod plugins;
 mod questions;
+mod removal;
 mod schema;
 mod step;
 mod tasks;
@@ -33,10 +34,11 @@ pub(crate) use plugins::{
     newest, remove as remove_plugin,
 };
 pub(crate) use questions::{all as replies, one as question, still_open};
+pub(crate) use removal::{hide_ended, sweep};
 pub(crate) use step::{Rebuild, Step, Taken};
 pub(crate) use tasks::{
-    Inserted, NewRow, RunRow, by_prefix, due, list as tasks, number, remove as remove_task, run_row, unfinished, view,
-    written_since,
+    Inserted, NewRow, RunRow, by_prefix, due, list as tasks, number, owe, remove as remove_task, run_row, unfinished,
+    view, written_since,
 };
 pub(crate) use writer::Tx;
 

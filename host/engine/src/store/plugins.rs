@@ -90,13 +90,15 @@ pub(crate) fn component(sql: &Connection, digest: &str) -> Result<Option<Vec<u8>
         .map_err(failed(WHAT))
 }
 
-/// Removes a plugin that no unfinished task needs, nor one whose `cancel-task` is still owed. Its manifest stays while an
+/// Removes a plugin that no unfinished task needs, nor one whose `cancel-task` is still owed (unless that was removed). Its manifest stays while an
 /// ended task names it.
 pub(crate) fn remove(tx: &Tx<'_>, digest: &str, name: &str) -> Result<(), Error> {
     let count = |sql: &str| -> Result<i64, StoreError> {
         tx.sql.query_row(sql, params![digest], |row| row.get(0)).map_err(failed(WHAT))
     };
-    let tasks = count("SELECT count(*) FROM task WHERE digest = ?1 AND (ended_at IS NULL OR ticket IS NOT NULL)")?;
+    let tasks = count(
+        "SELECT count(*) FROM task WHERE digest = ?1 AND removed = 0 AND (ended_at IS NULL OR ticket IS NOT NULL)",
+    )?;
     if tasks > 0 {
         return Err(Error::PluginInUse { plugin: name.to_owned(), tasks: tasks.cast_unsigned() });
     }

@@ -17,8 +17,13 @@ ALTER TABLE task ADD COLUMN retry TEXT;
 ALTER TABLE task ADD COLUMN replay_fuel INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE task ADD COLUMN standing INTEGER NOT NULL DEFAULT 0;
 
--- Removed by somebody while its `cancel-task` was still owed: seen by nobody, and gone when that has returned.
+-- Removed, and not yet gone: seen by nobody, and deleted bit by bit. First its `cancel-task` has to return, if it is owed.
 ALTER TABLE task ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX task_removed ON task (n) WHERE removed = 1;
+
+-- How often `cancel-task` was called for an ended task and has not returned; `due_at` is when it is called next.
+ALTER TABLE task ADD COLUMN cancel_tries INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX task_owed ON task (owner, due_at) WHERE ended_at IS NOT NULL AND ticket IS NOT NULL;
 
 -- What retention looks through.
 CREATE INDEX task_ended ON task (ended_at) WHERE ended_at IS NOT NULL;

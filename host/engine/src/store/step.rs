@@ -271,8 +271,11 @@ impl Columns {
             }
             Effect::CloseQuestions => {
                 for question in questions::still_open(tx.sql, task)? {
-                    questions::settle(tx, task, question.question, &Reply::Closed)?;
-                    let kind = EventKind::Reply { question: question.question, reply: Reply::Closed };
+                    // Its time was up before the task's was: nobody has written it down yet.
+                    let timed_out = question.deadline.is_some_and(|deadline| deadline <= now);
+                    let reply = if timed_out { Reply::TimedOut } else { Reply::Closed };
+                    questions::settle(tx, task, question.question, &reply)?;
+                    let kind = EventKind::Reply { question: question.question, reply };
                     entries.push(NewEntry::outside(now, kind));
                 }
             }
@@ -319,7 +322,9 @@ impl Columns {
         let waiting = life.waiting.as_ref();
         let until = waiting.and_then(|waiting| waiting.until);
         // A task that waits without a time is looked at when its own time is over.
-        let due = waiting.map(|_| until.map_or(self.deadline, |until| until.min(self.deadline)));
+        let waits = waiting.map(|_| until.map_or(self.deadline, |until| until.min(self.deadline)));
+        // What an ended task owes is owed at once.
+        let due = waits.or((life.state.is_terminal() && life.ticket).then_some(now));
         let ticket = if life.ticket { self.ticket.as_deref() } else { None };
         let mut update = tx
             .sql

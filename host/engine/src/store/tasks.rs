@@ -7,7 +7,7 @@ use super::failure::failed;
 use super::notice::Notice;
 use super::step::Lease;
 use super::writer::Tx;
-use super::{Kin, Owners, children, events, plugins, questions};
+use super::{Kin, Owners, children, events, plugins, questions, removal};
 use crate::clock::Timestamp;
 use crate::host::TaskFilter;
 use crate::journal::{EventKind, NewEntry};
@@ -98,6 +98,8 @@ pub(crate) struct RunRow {
     /// Fuel that replays have burned, and that the next one would.
     pub replay_fuel: u64,
     pub standing: u64,
+    /// How often its `cancel-task` was called and has not returned.
+    pub cancel_tries: u32,
 }
 
 impl NewRow {
@@ -211,6 +213,7 @@ impl NewRow {
             suspect: false,
             replay_fuel: 0,
             standing: 0,
+            cancel_tries: 0,
         }
     }
 }
@@ -228,7 +231,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
         "SELECT n, id, digest, tool, input, context, settings, session, limits, created_at, deadline, state, cancel,
                 attempt, attempt_seq, segment, segment_seq, ticket, ticket_same, due_at, fuel, run_ms, begun, failures,
                 owner, epoch, waiting_on, deaths, suspect, namespace, grants, coalesce(root, n), depth,
-                replay_fuel, standing
+                replay_fuel, standing, cancel_tries
          FROM task WHERE n = ?1",
     )
     .and_then(|mut select| {
@@ -274,6 +277,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                     suspect: row.get(28)?,
                     replay_fuel: row.get::<_, i64>(33)?.cast_unsigned(),
                     standing: row.get::<_, i64>(34)?.cast_unsigned(),
+                    cancel_tries: row.get(35)?,
                 })
             })
             .optional()
@@ -290,11 +294,16 @@ pub(crate) struct Due {
     pub digest: String,
 }
 
-/// The first waiting tasks of `owner` that are due.
+/// The first tasks of `owner` that are due: waiting ones, and ended ones that owe a `cancel-task`.
 pub(crate) fn due(sql: &Connection, owner: i64, limit: usize) -> Result<Vec<Due>, StoreError> {
     let mut select = sql
         .prepare_cached(
-            "SELECT n, due_at, namespace, digest FROM task WHERE ended_at IS NULL AND owner = ?1 AND due_at IS NOT NULL
+            "SELECT * FROM (SELECT n, due_at, namespace, digest FROM task
+                            WHERE ended_at IS NULL AND owner = ?1 AND due_at IS NOT NULL ORDER BY due_at LIMIT ?2)
+             UNION ALL
+             SELECT * FROM (SELECT n, due_at, namespace, digest FROM task
+                            WHERE ended_at IS NOT NULL AND ticket IS NOT NULL AND owner = ?1 AND due_at IS NOT NULL
+                            ORDER BY due_at LIMIT ?2)
              ORDER BY due_at LIMIT ?2",
         )
         .map_err(failed(WHAT))?;
@@ -302,6 +311,24 @@ pub(crate) fn due(sql: &Connection, owner: i64, limit: usize) -> Result<Vec<Due>
     let due = |row: &Row<'_>| Ok(Due { n: row.get(0)?, at: at(row, 1)?, namespace: row.get(2)?, digest: row.get(3)? });
     let rows = select.query_map(params![owner, limit], due).map_err(failed(WHAT))?;
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
+}
+
+/// `cancel-task` has not returned: it is called again at `until`.
+pub(crate) fn owe(tx: &mut Tx<'_>, task: i64, lease: Option<Lease>, until: Timestamp) -> Result<(), StoreError> {
+    let Some(lease) = lease else { return Err(StoreError::NotOwner) };
+    let changed = tx
+        .sql
+        .prepare_cached(
+            "UPDATE task SET cancel_tries = cancel_tries + 1, due_at = ?4
+             WHERE n = ?1 AND owner = ?2 AND epoch = ?3 AND ticket IS NOT NULL",
+        )
+        .and_then(|mut update| update.execute(params![task, lease.owner, lease.epoch, until.as_millis().cast_signed()]))
+        .map_err(failed(WHAT))?;
+    if changed == 0 {
+        return Err(StoreError::NotOwner);
+    }
+    tx.notices.push(Notice::Due { at: until.as_millis() });
+    Ok(())
 }
 
 /// The tasks of `owner` that somebody else has written to since entry `pos`: and the last `pos` there is.
@@ -343,7 +370,7 @@ pub(crate) fn list(
 ) -> Result<Vec<Task>, StoreError> {
     let mut select = sql
         .prepare_cached(&format!(
-            "{COLUMNS} WHERE namespace = ?1 AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR session = ?3)
+            "{COLUMNS} WHERE namespace = ?1 AND task.removed = 0 AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR session = ?3)
              ORDER BY task.n DESC LIMIT ?4"
         ))
         .map_err(failed(WHAT))?;
@@ -372,7 +399,7 @@ pub(crate) fn by_prefix(sql: &Connection, namespace: &str, prefix: &str) -> Resu
     let mut select = sql
         .prepare_cached(
             "SELECT n, id FROM task
-             WHERE id >= ?2 AND substr(id, 1, length(?2)) = ?2 AND namespace = ?1 LIMIT 2",
+             WHERE id >= ?2 AND substr(id, 1, length(?2)) = ?2 AND namespace = ?1 AND removed = 0 LIMIT 2",
         )
         .map_err(failed(WHAT))?;
     let rows = select
@@ -383,7 +410,7 @@ pub(crate) fn by_prefix(sql: &Connection, namespace: &str, prefix: &str) -> Resu
 
 /// The row number of a task, and its state.
 pub(crate) fn number(sql: &Connection, namespace: &str, id: &TaskId) -> Result<(i64, TaskState), Error> {
-    sql.prepare_cached("SELECT n, state FROM task WHERE id = ?1 AND namespace = ?2")
+    sql.prepare_cached("SELECT n, state FROM task WHERE id = ?1 AND namespace = ?2 AND removed = 0")
         .and_then(|mut select| {
             select.query_row(params![id.0, namespace], |row| Ok((row.get(0)?, state(row, 1)?))).optional()
         })
@@ -391,7 +418,7 @@ pub(crate) fn number(sql: &Connection, namespace: &str, id: &TaskId) -> Result<(
         .ok_or_else(|| Error::UnknownTask(id.0.clone()))
 }
 
-/// Removes an ended task and everything below it.
+/// Removes an ended task and everything below it: nobody sees them any more, and a [`sweep`](super::sweep) deletes them.
 ///
 /// # Errors
 ///
@@ -417,30 +444,8 @@ pub(crate) fn remove(tx: &mut Tx<'_>, n: i64) -> Result<(), Error> {
         }
     }
     for (one, ..) in tree {
-        remove_one(tx, one)?;
+        removal::hide(tx, one)?;
     }
-    Ok(())
-}
-
-fn remove_one(tx: &mut Tx<'_>, n: i64) -> Result<(), StoreError> {
-    let digest: Option<String> = tx
-        .sql
-        .query_row("SELECT digest FROM task WHERE n = ?1", params![n], |row| row.get(0))
-        .optional()
-        .map_err(failed(WHAT))?;
-    for sql in
-        ["DELETE FROM entry WHERE task = ?1", "DELETE FROM question WHERE task = ?1", "DELETE FROM task WHERE n = ?1"]
-    {
-        tx.sql.execute(sql, params![n]).map_err(failed(WHAT))?;
-    }
-    // A plugin that was removed stayed for the sake of its tasks.
-    tx.sql
-        .execute(
-            "DELETE FROM plugin WHERE digest = ?1 AND removed = 1 AND digest NOT IN (SELECT digest FROM task)",
-            params![digest],
-        )
-        .map_err(failed(WHAT))?;
-    tx.notices.push(Notice::Entries { task: n });
     Ok(())
 }
 

@@ -18,8 +18,8 @@ mod tests;
 
 use std::time::Duration;
 
-pub(crate) use backoff::jitter;
 pub use backoff::{RetryPolicy, ticket_delay};
+pub(crate) use backoff::{cancel_delay, jitter};
 
 use super::{Broke, ErrorClass, TaskState, Waiting, WaitingOn};
 use crate::clock::Timestamp;

@@ -5,8 +5,8 @@ mod machine;
 mod model;
 mod question;
 
-pub(crate) use machine::jitter;
 pub use machine::{Effect, Ending, ErrorKind, Given, Life, LifeEvent, Misfit, RetryPolicy, Verdict, ticket_delay};
+pub(crate) use machine::{cancel_delay, jitter};
 pub use model::{
     Broke, Child, ErrorClass, Level, OpenQuestion, Output, Part, PartData, Progress, Reply, Task, TaskError, TaskId,
     TaskState, Waiting, WaitingOn,

@@ -15,5 +15,6 @@ mod limits;
 mod questions;
 mod queue;
 mod replay;
+mod retention;
 mod start;
 mod tickets;

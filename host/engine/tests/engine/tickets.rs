@@ -330,22 +330,90 @@ async fn cancel_task_is_called_whatever_ended_the_task_and_is_shown_to_nobody() 
     }
 }
 
-/// One that never returns is called by the next host again.
+/// What `cancel-task` is owed: how often it was called, and the milliseconds until it is called again.
+async fn called(dir: &std::path::Path, clock: &SimulatedClock, times: i64) -> i64 {
+    let database = crate::common::database(dir);
+    let due: i64 = crate::common::eventually(async || {
+        let select = "SELECT due_at FROM task WHERE ticket IS NOT NULL AND ended_at IS NOT NULL AND cancel_tries = ?1";
+        database.query_row(select, [times], |row| row.get(0)).ok()
+    })
+    .await;
+    due - clock.now().as_millis() as i64
+}
+
+/// A tool whose `cancel-task` crashes until its task is 100 s old.
+fn cancels_late() -> Guest {
+    let crashes = "(if (i64.lt_u (call $now) (i64.const 100000000000)) (then unreachable))";
+    Guest { cancel: crashes.into(), ..looks_after(Some(1_000)) }
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn cancel_task_is_owed_until_it_returned_once() {
+async fn cancel_task_is_owed_until_it_returned_once_and_called_ever_more_rarely() {
     let (dir, clock, host) = open().await;
-    let guest = Guest { cancel: "unreachable".into(), ..looks_after(Some(1_000)) };
-    let task = begin(&host, &guest).await;
+    let task = begin(&host, &cancels_late()).await;
     event(&host, &task, "checkpoint", 0).await;
     host.cancel(&task).await.unwrap();
     assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Cancelled);
+    for (times, seconds) in [(1, 1), (2, 2), (3, 4), (4, 8)] {
+        assert_eq!(called(dir.path(), &clock, times).await, seconds * 1_000);
+        clock.advance(Duration::from_secs(seconds as u64));
+    }
+    assert_eq!(called(dir.path(), &clock, 5).await, 16_000);
+    host.shutdown().await;
+    // The next host goes on where this one stood, and not from the beginning.
+    let host = host_at(dir.path(), &clock).await;
+    assert!(matches!(host.remove_plugin("test").await, Err(longhaul::Error::PluginInUse { tasks: 1, .. })));
+    clock.advance(Duration::from_secs(16));
+    assert_eq!(called(dir.path(), &clock, 6).await, 32_000);
+    advancing(&clock, Duration::from_secs(1), cancel_calls(dir.path())).await;
+    assert!(clock.now().since(host.task(&task).await.unwrap().created_at) >= Duration::from_secs(100));
+    assert_eq!(names(&host, &task).await.last().unwrap(), "ended");
+    host.remove_plugin("test").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_is_removed_exists_no_more_and_its_cancel_task_is_called_all_the_same() {
+    let (dir, clock, host) = open().await;
+    host.install(cancels_late().build()).await.unwrap();
+    let task = host.start(NewTask::new("test", "run").idempotency_key("k")).await.unwrap().id;
+    event(&host, &task, "checkpoint", 0).await;
+    host.cancel(&task).await.unwrap();
+    called(dir.path(), &clock, 1).await;
+    host.remove(&task).await.unwrap();
+    assert!(matches!(host.task(&task).await, Err(longhaul::Error::UnknownTask(_))));
+    assert!(matches!(host.find_task(task.as_str()).await, Err(longhaul::Error::UnknownTask(_))));
+    assert!(matches!(host.remove(&task).await, Err(longhaul::Error::UnknownTask(_))));
+    assert!(host.tasks(Default::default()).await.unwrap().is_empty());
+    // Nobody sees what the plugin is needed for, so that it can be removed; its file stays for the call.
+    host.remove_plugin("test").await.unwrap();
+    host.shutdown().await;
+    let host = host_at(dir.path(), &clock).await;
+    let database = crate::common::database(dir.path());
+    let rows = || -> (i64, i64, i64) {
+        let select = "SELECT (SELECT count(*) FROM task), (SELECT count(*) FROM entry), (SELECT count(*) FROM plugin)";
+        database.query_row(select, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap()
+    };
+    assert_eq!((rows().0, rows().2), (1, 1));
+    let gone = crate::common::eventually(async || (rows() == (0, 0, 0)).then_some(()));
+    advancing(&clock, Duration::from_secs(1), gone).await;
+    // The key is free.
+    host.install(cancels_late().build()).await.unwrap();
+    assert!(!host.start(NewTask::new("test", "run").idempotency_key("k")).await.unwrap().existing);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ticket_whose_plugin_cannot_be_loaded_is_kept() {
+    let (dir, clock, host) = open().await;
+    let task = begin(&host, &looks_after(Some(1_000))).await;
+    event(&host, &task, "checkpoint", 0).await;
     host.shutdown().await;
     let database = crate::common::database(dir.path());
-    let owed = || -> i64 {
-        database.query_row("SELECT count(*) FROM task WHERE ticket IS NOT NULL", [], |row| row.get(0)).unwrap()
-    };
-    assert_eq!(owed(), 1);
+    database.execute_batch("CREATE TABLE kept AS SELECT * FROM plugin; DELETE FROM plugin;").unwrap();
+    std::fs::remove_dir_all(dir.path().join("compiled")).unwrap();
     let host = host_at(dir.path(), &clock).await;
-    assert_eq!(host.task(&task).await.unwrap().state, TaskState::Cancelled);
-    assert!(matches!(host.remove_plugin("test").await, Err(longhaul::Error::PluginInUse { tasks: 1, .. })));
+    host.cancel(&task).await.unwrap();
+    assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Cancelled);
+    called(dir.path(), &clock, 1).await;
+    database.execute_batch("INSERT INTO plugin SELECT * FROM kept; DROP TABLE kept;").unwrap();
+    advancing(&clock, Duration::from_secs(1), cancel_calls(dir.path())).await;
 }

@@ -47,8 +47,10 @@ struct Told {
 }
 
 pub(super) fn examine(sql: &Connection, found: &mut Examination) {
+    // Of what was removed the journal may be half gone.
     let select = "SELECT n, id, state, waiting_on, due_at, attempt, attempt_seq, segment, segment_seq,
-                         ticket IS NOT NULL, cancel, ended_at, last_seq, public_seq, ended_seq FROM task ORDER BY n";
+                         ticket IS NOT NULL, cancel, ended_at, last_seq, public_seq, ended_seq FROM task
+                  WHERE removed = 0 OR ticket IS NOT NULL ORDER BY n";
     rows(sql, select, "tasks", found, |row, found| {
         let mirror = Mirror {
             n: row.get(0)?,

@@ -88,3 +88,11 @@ pub fn ticket_delay(unchanged: u32) -> Duration {
     // Five doublings pass the longest.
     Duration::from_secs((1 << unchanged.min(5)).min(LONGEST))
 }
+
+/// The time until the next `cancel-task` after `tries` that did not return and one more: 1 s, doubled each time, 5 min at
+/// most.
+pub(crate) fn cancel_delay(tries: u32) -> Duration {
+    const LONGEST: u64 = 300;
+    // Nine doublings pass the longest.
+    Duration::from_secs((1 << tries.min(9)).min(LONGEST))
+}
