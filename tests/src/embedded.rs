@@ -72,6 +72,12 @@ pub fn fitting(schema: &Value) -> Value {
     }
 }
 
+/// Fails unless the data is whole, as the doctor sees it.
+pub fn sound(data: &Path) {
+    let found = longhaul::examine(data).expect("the data can be examined");
+    assert!(found.is_sound(), "{:#?}", found.findings);
+}
+
 /// All public events of a task that there are.
 pub async fn journal(host: &Host, task: &TaskId) -> Vec<Event> {
     host.journal(task, 0, usize::MAX).await.expect("the task is there")

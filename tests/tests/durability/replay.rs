@@ -7,7 +7,7 @@ use std::time::Duration;
 use longhaul::testing::{CrashPlan, CrashPoint};
 use longhaul::{Event, EventKind, Host, NewTask, Task, TaskFilter, TaskId, TaskState};
 use longhaul_tests::cli::{self, Cli};
-use longhaul_tests::embedded::{answer_all, component, journal, probe_hash, with_probe};
+use longhaul_tests::embedded::{answer_all, component, journal, probe_hash, sound, with_probe};
 use serde_json::json;
 
 /// The tool that calls every import and hashes what it gets.
@@ -84,6 +84,7 @@ async fn killed(plan: &str) -> bool {
     let done: cli::Done = command.env("LONGHAUL_CRASH_AT", plan).output().unwrap().into();
     let crashed = done.code != 0;
     let data = cli.data();
+    sound(&data);
     let host = Host::builder().data_dir(&data).take_over(false).open().await.unwrap();
     let Some(task) = host.tasks(TaskFilter::default()).await.unwrap().pop() else {
         assert!(crashed && !done.stdout.contains("\"started\""), "a start that was seen is gone: {done:?}");
@@ -105,6 +106,7 @@ async fn killed(plan: &str) -> bool {
     assert_eq!(events[..left.len()], left, "what was on disk has changed");
     consistent(&host, &task, &events).await;
     host.shutdown().await;
+    sound(&data);
     crashed
 }
 

@@ -346,6 +346,8 @@ async fn promise_3_a_parent_dropped_at_any_effect_starts_no_child_twice() {
         let replayed = host.replay(&done.id, Default::default(), |_| {}).await.unwrap();
         assert_eq!((replayed.diverged, replayed.fuel), (None, done.fuel_used), "{n}");
         host.shutdown().await;
+        let examined = longhaul::examine(dir.path()).unwrap();
+        assert!(examined.is_sound(), "{n}: {:?}", examined.findings);
         if !plan.is_over() {
             break;
         }
