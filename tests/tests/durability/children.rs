@@ -6,7 +6,7 @@ use std::time::Duration;
 use longhaul::testing::{CrashPlan, CrashPoint};
 use longhaul::{Event, EventKind, Host, NewTask, Task, TaskFilter, TaskId, TaskState};
 use longhaul_tests::cli::{self, Cli};
-use longhaul_tests::embedded::{answer_all, component, journal, sound, with_probe};
+use longhaul_tests::embedded::{answer_all, component, journal, with_probe};
 use serde_json::{Value, json};
 
 /// One child asks a person, one is done at once, and the parent asks as well.
@@ -82,7 +82,6 @@ async fn killed(plan: &str) -> bool {
     args.extend(["--grant", "tool:probe/ask", "--grant", "tool:probe/noop", "--answer", "true", "--answer", "true"]);
     let done: cli::Done = cli.command(&args).env("LONGHAUL_CRASH_AT", plan).output().unwrap().into();
     let crashed = done.code != 0;
-    sound(&cli.data());
     let host = Host::builder().data_dir(cli.data()).take_over(false).open().await.unwrap();
     let Some(root) = host.tasks(TaskFilter::default()).await.unwrap().into_iter().find(|task| task.parent.is_none())
     else {
@@ -103,7 +102,6 @@ async fn killed(plan: &str) -> bool {
     assert_eq!(events[..left.len()], left, "what was on disk has changed");
     undisturbed(&host, &root.id).await;
     host.shutdown().await;
-    sound(&cli.data());
     crashed
 }
 

@@ -39,10 +39,12 @@ fn dump(dir: &Path) -> String {
     let mut all = String::new();
     for table in ["plugin", "task", "entry", "question"] {
         let mut select = database.prepare(&format!("SELECT * FROM {table}")).unwrap();
-        let columns = select.column_count();
+        // What a guest has computed is written when its instance is dropped, which may be a moment after it asked.
+        let columns: Vec<_> =
+            (0..select.column_count()).filter(|column| select.column_name(*column).unwrap() != "run_ms").collect();
         let mut rows = select.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
-            for column in 0..columns {
+            for column in columns.iter().copied() {
                 all.push_str(&format!("{:?}|", row.get_ref(column).unwrap()));
             }
         }
@@ -100,7 +102,7 @@ async fn all_attempts_and_segments_of_a_task_are_replayed_and_come_to_the_same_e
     assert_eq!(entries, expected);
     let looks = |name: &str| expected.iter().filter(|(_, kind)| kind.name() == name).count();
     assert_eq!((looks("attempt"), looks("checkpoint"), looks("retry"), looks("question")), (2, 2, 1, 1));
-    assert_eq!(dump(dir.path()), before, "nothing was written");
+    assert!(dump(dir.path()) == before, "something was written");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,7 +134,7 @@ async fn a_task_that_waits_is_replayed_to_the_end_of_its_journal_whoever_owns_it
     assert_eq!((replayed.diverged, replayed.output, replayed.recorded_fuel), (None, None, None));
     let kinds: Vec<_> = heard.iter().map(|one| one.kind.name()).collect();
     assert_eq!(kinds, ["started", "attempt", "progress", "question"], "and not what it would do next");
-    assert_eq!(dump(dir.path()), before);
+    assert!(dump(dir.path()) == before, "something was written");
     owner.answer(&task, 1, yes()).await.unwrap();
     assert_eq!(owner.wait(&task).await.unwrap().state, TaskState::Completed);
 }
@@ -287,7 +289,7 @@ async fn an_upgrade_is_judged_for_every_unfinished_task_and_not_installed() {
     // A plugin of another name concerns nobody.
     let other = Guest { manifest: crate::common::manifest("other", "run"), ..Guest::default() };
     assert!(host.check_upgrade(other.build()).await.unwrap().tasks.is_empty());
-    assert_eq!(dump(dir.path()), before, "nothing is installed or written");
+    assert!(dump(dir.path()) == before, "something was installed or written");
 }
 
 #[tokio::test(flavor = "multi_thread")]
