@@ -183,7 +183,7 @@ impl Drop for Running {
     }
 }
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status().expect("kill runs");
     assert!(sent.success());
 }
@@ -200,7 +200,7 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     panic!("it took too long until {what}");
 }
 
-fn binary() -> PathBuf {
+pub(crate) fn binary() -> PathBuf {
     // Relative to the workspace, as cargo's configuration gives it.
     workspace().join(std::env::var_os("LONGHAUL_BIN").expect("LONGHAUL_BIN: run `cargo xtask test`"))
 }

@@ -1,4 +1,7 @@
 //! What the end-to-end tests share. They use the real binary and real plugins, built by `cargo xtask test`.
 
+pub mod audit;
 pub mod cli;
 pub mod embedded;
+pub mod soak;
+pub mod worker;

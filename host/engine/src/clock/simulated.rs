@@ -32,6 +32,11 @@ impl SimulatedClock {
     pub fn advance(&self, by: Duration) {
         self.0.send_modify(|now| *now = now.after(by));
     }
+
+    /// Lets the time jump, back too, as a machine's clock does when somebody sets it.
+    pub fn set(&self, now: Timestamp) {
+        self.0.send_replace(now);
+    }
 }
 
 impl Clock for SimulatedClock {

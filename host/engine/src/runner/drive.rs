@@ -11,7 +11,8 @@ use crate::limits::DEATHS;
 use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
 use crate::store::{self, Rebuild, RunRow, Step, Taken};
 use crate::task::{
-    Broke, ErrorClass, LifeEvent, Output, TaskError, TaskState, Verdict, Waiting, WaitingOn, cancel_delay, ticket_delay,
+    Broke, ErrorClass, LifeEvent, Misfit, Output, TaskError, TaskState, Verdict, Waiting, WaitingOn, cancel_delay,
+    ticket_delay,
 };
 use crate::{Error, StoreError};
 
@@ -92,9 +93,6 @@ impl Runner {
         if row.state == TaskState::Waiting && timed && row.due_at.is_some_and(|due| due > now) {
             return Ok(Next::Rest);
         }
-        if row.suspect {
-            return self.say_that_it_runs(&row).await;
-        }
         // One that was just taken has asked nothing; a request to stop that came since is delivered.
         if row.attempt > 0 {
             self.fill(task)?;
@@ -112,6 +110,14 @@ impl Runner {
             );
             return self.broke(&row, Broke::Limit, message).await;
         }
+        let (row, _alone) = match row.suspect {
+            true => match self.under_suspicion(row).await? {
+                Some(begun) => begun,
+                // It is not what it was: perhaps it has ended, and something is owed.
+                None => return Ok(Next::Again),
+            },
+            false => (row, None),
+        };
         let export = match &row.ticket {
             Some(ticket) => Export::AwaitTask(ticket.clone()),
             None => Export::Execute,
@@ -221,23 +227,20 @@ impl Runner {
         })
     }
 
-    /// Takes a step of a task that this host runs. One that comes too late changes nothing, and gives `None`.
-    async fn take(&self, row: &RunRow, step: Step) -> Result<Option<Taken>, Error> {
+    /// Takes a step of a task that this host runs. One that comes too late changes nothing, and gives `None`; unless it has
+    /// ended: whoever ended it while nothing had begun, on disk, left its ticket to whoever runs it.
+    pub(super) async fn take(&self, row: &RunRow, step: Step) -> Result<Option<Taken>, Error> {
         let (task, now) = (row.n, self.clock.now());
         match self.store.write("what became of the task", move |tx| step.take(tx, task, now)).await? {
             Ok(taken) => Ok(Some(taken)),
             Err(misfit) => {
                 tracing::debug!("task {task}: {misfit}");
-                Ok(None)
+                Ok(match misfit {
+                    Misfit::Ended { state, .. } => Some(Taken { found: state, cancel_ticket: true, ended: true }),
+                    _ => None,
+                })
             }
         }
-    }
-
-    /// Writes down that the task runs, before anything of it does: if this host dies of it too, the next one knows.
-    async fn say_that_it_runs(&self, row: &RunRow) -> Result<Next, Error> {
-        let step = Step { lease: row.lease, running: true, seed: Some(rand_seed()?), ..Step::default() };
-        self.take(row, step).await?;
-        Ok(Next::Again)
     }
 
     async fn end(&self, row: &RunRow, event: LifeEvent, outcome: Option<TaskError>) -> Result<Next, Error> {

@@ -8,6 +8,7 @@ mod owners;
 mod replay;
 mod retention;
 mod segment;
+mod suspect;
 mod timers;
 mod watch;
 
@@ -16,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc, watch as channel};
+use tokio::sync::{Notify, Semaphore, mpsc, watch as channel};
 
 use self::drive::Left;
 use self::line::{Caps, Line};
@@ -55,6 +56,8 @@ pub(crate) struct Runner {
     /// The tasks that stand in line or run here.
     live: Mutex<HashMap<i64, Live>>,
     line: Mutex<Line>,
+    /// For those whose next death would be their last.
+    last_chance: Arc<Semaphore>,
     /// Nothing runs any more.
     idle: Notify,
     crowded: channel::Sender<bool>,
@@ -114,6 +117,7 @@ impl Runner {
             names: Mutex::default(),
             live: Mutex::default(),
             line: Mutex::new(Line::new(caps)),
+            last_chance: Arc::new(Semaphore::new(1)),
             idle: Notify::new(),
             crowded: channel::Sender::new(false),
             earlier: Notify::new(),
@@ -242,6 +246,7 @@ impl Runner {
         if let Err(error) = self.store.write("the end of this host", move |tx| crate::store::release(tx, me)).await {
             tracing::warn!("the tasks of this host could not be given up: {error}");
         }
+        self.owners.leave();
     }
 }
 

@@ -135,6 +135,12 @@ impl Owners {
         !held
     }
 
+    /// Removes the lock file: nobody knows this process any more.
+    pub fn leave(&self) {
+        // If it can't be removed, nothing is lost.
+        let _ = std::fs::remove_file(self.dir.join(self.me.to_string()));
+    }
+
     fn others(&self) -> std::sync::MutexGuard<'_, Others> {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -142,7 +148,7 @@ impl Owners {
 
 impl Drop for Owners {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.dir.join(self.me.to_string()));
+        self.leave();
     }
 }
 
@@ -195,11 +201,12 @@ pub(crate) struct Predecessor {
     pub dead: bool,
 }
 
-/// A task's change of hands. What its owner died of may be the task: what was running then is counted, and of what was
-/// to run it is not known.
+/// A task's change of hands. What ran stands in line again, as after [`LifeEvent::Dropped`](crate::task::LifeEvent). If
+/// its owner died, it may be what the owner died of: that is counted, and of what was in line it is not known.
 const CHANGE: &str = "UPDATE task SET owner = ?2, epoch = epoch + 1,
         deaths = deaths + (?3 AND state = 'running'),
-        suspect = ?3 AND (state = 'queued' OR (state = 'waiting' AND coalesce(due_at <= ?4, FALSE)))";
+        suspect = ?3 AND (state IN ('queued', 'running') OR (state = 'waiting' AND coalesce(due_at <= ?4, FALSE))),
+        state = iif(state = 'running', 'queued', state)";
 
 /// A task that changes hands, and what it is counted under.
 #[derive(Debug, Clone)]

@@ -31,6 +31,5 @@ CREATE INDEX task_ended ON task (ended_at) WHERE ended_at IS NOT NULL;
 -- The heartbeat: a number that grows while the process is not frozen.
 ALTER TABLE owner ADD COLUMN beats INTEGER NOT NULL DEFAULT 0;
 
--- Its owner died while it stood in line: whether it ran, and did that, is not known. The next run says first that it
--- runs, so that `deaths` counts right.
+-- Its owner died while it ran or was about to: the next run says first that it runs, so that `deaths` counts right.
 ALTER TABLE task ADD COLUMN suspect INTEGER NOT NULL DEFAULT 0;

@@ -93,7 +93,7 @@ pub(crate) struct RunRow {
     pub lease: Option<Lease>,
     /// Owners in a row that died while they ran it.
     pub deaths: u32,
-    /// The last owner died, and whether it ran this task is not known.
+    /// The last owner died while it ran this task, or was about to.
     pub suspect: bool,
     /// Fuel that replays have burned, and that the next one would.
     pub replay_fuel: u64,

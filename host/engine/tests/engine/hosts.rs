@@ -221,6 +221,16 @@ fn dies(dir: &Path) {
     database(dir).execute("UPDATE task SET owner = 999 WHERE ended_at IS NULL", []).unwrap();
 }
 
+/// Waits until a new owner runs something that so many have died of.
+async fn runs_after(dir: &Path, deaths: i64) {
+    let sql = "SELECT max(deaths) FROM task WHERE ended_at IS NULL AND owner <> 999 AND state = 'running'";
+    eventually(async || {
+        let found: Option<i64> = database(dir).query_row(sql, [], |row| row.get(0)).unwrap();
+        (found == Some(deaths)).then_some(())
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_that_three_owners_died_of_is_run_no_more_and_those_beside_it_are() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
@@ -234,13 +244,8 @@ async fn a_task_that_three_owners_died_of_is_run_no_more_and_those_beside_it_are
     for deaths in 1..=3 {
         dies(dir.path());
         let next = host_at(dir.path(), &clock).await;
-        eventually(async || {
-            let sql = "SELECT min(owner) FROM task WHERE ended_at IS NULL AND owner <> 999";
-            let owner: Option<i64> = database(dir.path()).query_row(sql, [], |row| row.get(0)).unwrap();
-            owner.map(drop)
-        })
-        .await;
         if deaths < 3 {
+            runs_after(dir.path(), deaths).await;
             assert!(!next.task(&poison).await.unwrap().state.is_terminal(), "{deaths}");
             std::mem::forget(next);
             continue;
@@ -267,13 +272,13 @@ async fn deaths_of_owners_between_which_a_task_got_further_are_not_counted_toget
     for death in 1..=2 {
         dies(dir.path());
         std::mem::forget(host_at(dir.path(), &clock).await);
-        eventually(async || (deaths() == death).then_some(())).await;
+        runs_after(dir.path(), death).await;
     }
     dies(dir.path());
     // It stops in order, which is no death, whatever came before.
     database(dir.path()).execute("UPDATE task SET deaths = 1", []).unwrap();
     let orderly = host_at(dir.path(), &clock).await;
-    eventually(async || (deaths() == 2).then_some(())).await;
+    runs_after(dir.path(), 2).await;
     orderly.shutdown().await;
     let next = host_at(dir.path(), &clock).await;
     next.cancel(&task).await.unwrap();
@@ -281,31 +286,31 @@ async fn deaths_of_owners_between_which_a_task_got_further_are_not_counted_toget
     assert_eq!(deaths(), 0);
 }
 
-/// A queued task of a dead owner is counted only from when it is known to run.
+/// Two that compute, and have been found running at two deaths: one of them goes first, and only that one dies next.
 #[tokio::test(flavor = "multi_thread")]
-async fn standing_in_line_while_owners_die_is_not_counted() {
+async fn tasks_on_their_last_chance_run_one_by_one() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
     let a = host_at(dir.path(), &clock).await;
-    let task = begin(&a, &Guest::new(&ask(None)).with_question()).await;
-    event(&a, &task, "question", 0).await;
-    a.answer(&task, 1, yes()).await.unwrap();
-    a.wait(&task).await.unwrap();
-    let waits = begin(&a, &Guest::new(&ask(None)).with_question()).await;
-    event(&a, &waits, "question", 0).await;
-    std::mem::forget(a);
+    a.install(Guest::new(crate::common::FOR_EVER).build()).await.unwrap();
     for _ in 0..5 {
-        dies(dir.path());
-        let next = host_at(dir.path(), &clock).await;
-        let owner = || -> i64 {
-            let sql = "SELECT owner FROM task WHERE ended_at IS NULL";
-            database(dir.path()).query_row(sql, [], |row| row.get(0)).unwrap()
-        };
-        eventually(async || (owner() != 999).then_some(())).await;
-        std::mem::forget(next);
+        a.start(NewTask::new("test", "run")).await.unwrap();
     }
+    std::mem::forget(a);
+    let of = |sql: &str| -> i64 { database(dir.path()).query_row(sql, [], |row| row.get(0)).unwrap() };
+    eventually(async || (of("SELECT count(*) FROM task WHERE state = 'running'") == 5).then_some(())).await;
+    for deaths in 1..=2 {
+        dies(dir.path());
+        std::mem::forget(host_at(dir.path(), &clock).await);
+        runs_after(dir.path(), deaths).await;
+        let running = if deaths == 1 { 5 } else { 1 };
+        eventually(async || (of("SELECT count(*) FROM task WHERE state = 'running'") == running).then_some(())).await;
+    }
+    dies(dir.path());
     let last = host_at(dir.path(), &clock).await;
-    last.answer(&waits, 1, yes()).await.unwrap();
-    assert_eq!(last.wait(&waits).await.unwrap().state, TaskState::Completed);
+    eventually(async || (of("SELECT count(*) FROM task WHERE state = 'failed'") == 1).then_some(())).await;
+    eventually(async || (of("SELECT count(*) FROM task WHERE state = 'running'") == 1).then_some(())).await;
+    assert_eq!(of("SELECT count(*) FROM task WHERE state = 'queued'"), 3);
+    last.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
