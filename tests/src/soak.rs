@@ -149,7 +149,7 @@ fn ask(worker: &mut Worker, all: &BTreeMap<String, Wanted>) {
 
 /// Takes in what a worker told before its end.
 fn told(mut worker: Worker, all: &mut BTreeMap<String, Wanted>) {
-    while let Some(told) = worker.next() {
+    while let Some(told) = worker.hear() {
         if let (Some(key), Some(id)) = (told["key"].as_str(), told["id"].as_str())
             && let Some(wanted) = all.get_mut(key)
         {

@@ -29,7 +29,7 @@ impl Worker {
     /// Starts one that is set up further.
     pub fn start_with(data: &Path, set_up: &mut dyn FnMut(&mut Command) -> &mut Command) -> Self {
         let mut worker = Self::spawn(data, set_up);
-        assert_eq!(worker.next().expect("it opens the data")["ready"], true);
+        assert_eq!(worker.hear().expect("it opens the data")["ready"], true);
         worker
     }
 
@@ -53,13 +53,13 @@ impl Worker {
     /// Starts a task of the probe, and gives its id.
     pub fn start(&mut self, key: &str, tool: &str, input: &Value) -> String {
         self.ask(key, tool, input);
-        let told = self.next().expect("it tells of the task");
+        let told = self.hear().expect("it tells of the task");
         assert_eq!(told["key"], key, "{told}");
         told["id"].as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
     }
 
     /// What it tells next; none: it has ended.
-    pub fn next(&mut self) -> Option<Value> {
+    pub fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = self.lines.read_line(&mut line).expect("a line");
         // The last one may have been cut by its end.

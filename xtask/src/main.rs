@@ -11,6 +11,7 @@ mod paths;
 mod process;
 mod runner;
 mod rustup;
+mod soak;
 mod stdlib;
 mod test;
 mod timing;
@@ -59,6 +60,15 @@ enum Command {
     },
     /// Two plugins run, get killed, and go on where they were
     Demo(demo::Options),
+    /// Kill, freeze and stop hosts at random while they run many tasks, and say what was lost
+    Soak {
+        /// How long
+        #[arg(long, default_value_t = 10)]
+        minutes: u64,
+        /// Which plan of faults to begin with; the next rounds have the next ones
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Measure a release build
     Bench {
         /// Passed on to the benchmark
@@ -95,6 +105,7 @@ fn run(command: Command) -> Result<()> {
         Command::Guest { dir, args } => guests::cargo(&dir, &args),
         Command::Test { args } => test::run(&args),
         Command::Demo(options) => demo::run(&options),
+        Command::Soak { minutes, seed } => soak::run(minutes, seed),
         Command::Bench { args } => bench::run(&args),
     }
 }

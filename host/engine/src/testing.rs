@@ -29,7 +29,7 @@ pub fn warm_bytes(host: &Host) -> u64 {
     host.warm_bytes()
 }
 
-/// Where a process can be made to die, or an instance to be dropped.
+/// Where a process can be made to die, an instance to be dropped, or the disk to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrashPoint {
     /// A transaction is complete and not yet committed.
@@ -40,6 +40,10 @@ pub enum CrashPoint {
     Effect,
     /// As [`Effect`](Self::Effect), and only the instance is dropped; the process goes on.
     Drop,
+    /// A transaction is complete, and the disk can't write it.
+    Write,
+    /// A transaction is written, and the disk can't sync it.
+    Sync,
 }
 
 /// Lets the process die the `n`th time it comes to a point.
@@ -67,6 +71,14 @@ impl CrashPlan {
         }
     }
 
+    /// What SQLite would report when the disk fails as planned.
+    pub(crate) fn disk_error(&self) -> Option<i32> {
+        if self.reached(CrashPoint::Write) {
+            return Some(rusqlite::ffi::SQLITE_IOERR_WRITE);
+        }
+        self.reached(CrashPoint::Sync).then_some(rusqlite::ffi::SQLITE_IOERR_FSYNC)
+    }
+
     /// Whether this is the passage that was planned for.
     pub(crate) fn reached(&self, point: CrashPoint) -> bool {
         self.point == Some(point) && self.left.fetch_sub(1, Ordering::Relaxed) == 1
@@ -78,13 +90,16 @@ impl FromStr for CrashPlan {
 
     /// `POINT:N`, such as `before-commit:3`.
     fn from_str(s: &str) -> Result<Self, String> {
-        let usage = || format!("`{s}` is no crash plan: say before-commit:N, after-commit:N, effect:N or drop:N");
+        const POINTS: &str = "before-commit, after-commit, effect, drop, write or sync";
+        let usage = || format!("`{s}` is no crash plan: say POINT:N, where POINT is {POINTS}");
         let (point, n) = s.split_once(':').ok_or_else(usage)?;
         let point = match point {
             "before-commit" => CrashPoint::BeforeCommit,
             "after-commit" => CrashPoint::AfterCommit,
             "effect" => CrashPoint::Effect,
             "drop" => CrashPoint::Drop,
+            "write" => CrashPoint::Write,
+            "sync" => CrashPoint::Sync,
             _ => return Err(usage()),
         };
         Ok(Self::at_nth(point, n.parse().map_err(|_| usage())?))

@@ -13,3 +13,4 @@ mod replay;
 mod starts;
 #[cfg(unix)]
 mod stop;
+mod versions;

@@ -27,7 +27,7 @@ async fn ten_thousand_tasks_that_were_live_at_a_kill_come_to_their_ends() {
     }
     let begun = Instant::now();
     for _ in 0..TASKS {
-        let told = worker.next().expect("it is taken");
+        let told = worker.hear().expect("it is taken");
         assert!(told["id"].is_string(), "{told}");
     }
     let of = |query| number(dir.path(), query);

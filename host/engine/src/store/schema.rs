@@ -43,6 +43,9 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
         transaction.pragma_update(None, "user_version", version).map_err(|error| opening(path, &error))?;
     }
     transaction.commit().map_err(|error| opening(path, &error))?;
+    if found == 0 {
+        sync_place(path);
+    }
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }
@@ -53,6 +56,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, flags).map_err(|error| opening(path, &error))?;
     connection.busy_timeout(BUSY).map_err(failed("the connection"))?;
     steady(&connection).map_err(failed("the connection"))?;
+    holds(&connection, path, &[("journal_mode", "wal")])?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }
@@ -72,7 +76,66 @@ fn prepare(connection: &Connection, path: &Path) -> Result<(), StoreError> {
              PRAGMA foreign_keys = OFF;
              PRAGMA trusted_schema = OFF;",
         )
-        .map_err(|error| opening(path, &error))
+        .map_err(|error| opening(path, &error))?;
+    holds(connection, path, DURABLE)
+}
+
+/// What the promise rests on that nothing committed is lost when the power fails.
+const DURABLE: &[(&str, &str)] =
+    &[("journal_mode", "wal"), ("synchronous", "2"), ("fullfsync", "1"), ("checkpoint_fullfsync", "1")];
+
+/// Reads pragmas back: SQLite does not say when one could not be set, as WAL on a network's file system.
+fn holds(connection: &Connection, path: &Path, pragmas: &[(&str, &str)]) -> Result<(), StoreError> {
+    for (name, wanted) in pragmas {
+        let found = connection
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+            .map_err(|error| opening(path, &error))?;
+        let found = match found {
+            rusqlite::types::Value::Integer(number) => number.to_string(),
+            rusqlite::types::Value::Text(text) => text,
+            other => format!("{other:?}"),
+        };
+        if found != *wanted {
+            let problem = format!("its `{name}` is {found} and can't be made {wanted}; keep the data on a local disk");
+            return Err(StoreError::ReadOnly { path: path.to_owned(), problem });
+        }
+    }
+    Ok(())
+}
+
+/// Makes the new file, and the directories above it that may be as new, outlive the power: SQLite syncs what is in it.
+fn sync_place(path: &Path) {
+    let Ok(path) = std::path::absolute(path) else { return };
+    for directory in path.ancestors().skip(1) {
+        // One that can't be opened or synced was not made by us, or is on a system that has no such thing.
+        let _ = std::fs::File::open(directory).and_then(|directory| directory.sync_all());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every connection that the store makes is made by one of these two.
+    #[test]
+    fn promise_1_every_connection_has_the_pragmas_that_power_loss_safety_rests_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("longhaul.db");
+        let writer = open_writer(&path).unwrap();
+        holds(&writer, &path, DURABLE).unwrap();
+        let reader = open_reader(&path).unwrap();
+        holds(&reader, &path, &[("journal_mode", "wal")]).unwrap();
+        assert!(reader.is_readonly("main").unwrap(), "what never writes has nothing to sync");
+    }
+
+    #[test]
+    fn a_database_that_cannot_be_made_durable_is_not_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("longhaul.db");
+        let memory = Connection::open_in_memory().unwrap();
+        let error = prepare(&memory, &path).unwrap_err().to_string();
+        assert!(error.contains("its `journal_mode` is memory and can't be made wal"), "{error}");
+    }
 }
 
 /// Keeps the plan of a statement whatever is bound to it. Otherwise SQLite, which looks at the values while it plans,

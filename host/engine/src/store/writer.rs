@@ -193,7 +193,11 @@ impl Thread {
             transaction.prepare_cached("RELEASE job").and_then(|mut sql| sql.execute([])).map_err(failed(what))?;
         }
         self.crash.at(CrashPoint::BeforeCommit);
-        let committed = transaction.commit().map_err(|error| {
+        let committed = match self.crash.disk_error() {
+            Some(code) => Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None)),
+            None => transaction.commit(),
+        };
+        let committed = committed.map_err(|error| {
             if error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC) {
                 fsync_failed(&self.path, &error.to_string());
             }
