@@ -236,7 +236,9 @@ impl Runner {
             Err(misfit) => {
                 tracing::debug!("task {task}: {misfit}");
                 Ok(match misfit {
-                    Misfit::Ended { state, .. } => Some(Taken { found: state, cancel_ticket: true, ended: true }),
+                    Misfit::Ended { state, .. } => {
+                        Some(Taken { found: state, cancel_ticket: true, ended: true, no_child: None })
+                    }
                     _ => None,
                 })
             }

@@ -56,7 +56,6 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, flags).map_err(|error| opening(path, &error))?;
     connection.busy_timeout(BUSY).map_err(failed("the connection"))?;
     steady(&connection).map_err(failed("the connection"))?;
-    holds(&connection, path, &[("journal_mode", "wal")])?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }
