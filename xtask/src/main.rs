@@ -8,6 +8,7 @@ mod debian;
 mod demo;
 mod guests;
 mod paths;
+mod peers;
 mod process;
 mod runner;
 mod rustup;
@@ -69,11 +70,10 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
-    /// Measure a release build
+    /// Measure a release build, and DBOS and Restate beside it
     Bench {
-        /// Passed on to the benchmark
-        #[arg(last = true)]
-        args: Vec<String>,
+        /// The groups of rows: tasks, guest, waiting, peers; all of them when left out
+        groups: Vec<String>,
     },
 }
 
@@ -106,6 +106,6 @@ fn run(command: Command) -> Result<()> {
         Command::Test { args } => test::run(&args),
         Command::Demo(options) => demo::run(&options),
         Command::Soak { minutes, seed } => soak::run(minutes, seed),
-        Command::Bench { args } => bench::run(&args),
+        Command::Bench { groups } => bench::run(&groups),
     }
 }
