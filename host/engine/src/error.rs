@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::limits::{JOURNAL_BYTES, JOURNAL_ENTRIES};
 use crate::task::{Reply, TaskId, TaskState};
 
 /// Why the host did not do what it was asked.
@@ -330,6 +331,17 @@ pub enum StoreError {
         what: &'static str,
         /// What SQLite said.
         problem: String,
+    },
+    /// The task's journal has no room for what its guest did. The task ends with that.
+    #[error(
+        "its journal would have {entries} entries and {bytes} bytes; it may have {JOURNAL_ENTRIES} and {JOURNAL_BYTES} \
+         (limit `journal`)"
+    )]
+    JournalFull {
+        /// The entries that it would have.
+        entries: u64,
+        /// The bytes that they would have.
+        bytes: u64,
     },
     /// This host no longer owns the task, so its write was refused.
     #[error("this host no longer owns the task")]

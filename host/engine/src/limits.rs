@@ -121,6 +121,18 @@ pub(crate) const PROGRESS_BYTES: usize = 4 << 10;
 /// Bytes of a question in all.
 pub(crate) const QUESTION_BYTES: usize = 64 << 10;
 
+/// Bytes of an answer's value as JSON.
+pub(crate) const ANSWER_BYTES: usize = 64 << 10;
+
+/// Bytes of who answered, and of why somebody declined to.
+pub(crate) const REPLY_TEXT_BYTES: usize = 4 << 10;
+
+/// Bytes of a task's journal, but for its end.
+pub(crate) const JOURNAL_BYTES: u64 = 64 << 20;
+
+/// Entries of a task's journal, but for its end.
+pub(crate) const JOURNAL_ENTRIES: u64 = 1_000_000;
+
 /// Questions that a task may ask in its life.
 pub(crate) const QUESTIONS: u32 = 100;
 

@@ -14,6 +14,7 @@ pub use builder::HostBuilder;
 pub use new_task::{NewTask, Started};
 pub use replay::{ReplayOptions, TaskUpgrade, Upgrade, UpgradeCheck};
 
+use crate::limits::{ANSWER_BYTES, REPLY_TEXT_BYTES};
 use crate::runner::{Runner, blocking};
 use crate::store::{self, Moved, Step};
 use crate::task::{AnswerSchema, LifeEvent, Reply, Task, TaskId, TaskState};
@@ -143,10 +144,11 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// [`Error::Answer`] if the value does not fit the question; [`Error::AlreadySettled`], with what counts, if somebody
+    /// [`Error::Answer`] if the value does not fit the question, or has more than 64 KiB as JSON; [`Error::AlreadySettled`], with what counts, if somebody
     /// was first; [`Error::UnknownQuestion`]; [`Error::UnknownTask`].
     pub async fn answer(&self, id: &TaskId, question: u32, reply: Reply) -> Result<(), Error> {
         let (task, namespace, now) = (id.clone(), self.namespace.clone(), self.runner().clock.now());
+        is_short(&reply).map_err(|problem| Error::Answer { question, problem })?;
         self.runner()
             .store
             .write("the answer", move |tx| {
@@ -269,5 +271,24 @@ impl Host {
     /// most. Nothing is lost if this is never called.
     pub async fn shutdown(self) {
         self.runner().stop().await;
+    }
+}
+
+/// Whether a reply is within its limits.
+fn is_short(reply: &Reply) -> Result<(), String> {
+    let within = |what: &str, limit: &str, bytes: usize, most: usize| match bytes > most {
+        true => Err(format!("{what} has {bytes} bytes; it may have {most} (limit `{limit}`)")),
+        false => Ok(()),
+    };
+    match reply {
+        Reply::Answered { value, by } => {
+            within("its value as JSON", "answer", value.to_string().len(), ANSWER_BYTES)?;
+            within("who gave it", "by", by.as_ref().map_or(0, String::len), REPLY_TEXT_BYTES)
+        }
+        Reply::Declined { by, reason } => {
+            within("who declined it", "by", by.as_ref().map_or(0, String::len), REPLY_TEXT_BYTES)?;
+            within("the reason", "reason", reason.as_ref().map_or(0, String::len), REPLY_TEXT_BYTES)
+        }
+        Reply::TimedOut | Reply::Closed => Ok(()),
     }
 }

@@ -1,5 +1,8 @@
 //! One run of a guest, recorded; or replayed from what was recorded, until that is used up and the run goes on live.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -105,7 +108,7 @@ pub(crate) struct Recorder {
     /// The beginning of a character that stdout, and stderr, ended in so far. It belongs to the entry of its end.
     begun: [Vec<u8>; 2],
     throttle: Throttle,
-    /// A message past the rate. It is written when there is room, or before anything that follows it.
+    /// A message past the rate. It is written when there is room, or before anything but output that follows it.
     held: Option<NewEntry>,
     bytes: usize,
     monotonic: u64,
@@ -340,11 +343,11 @@ impl Recorder {
         if !self.live_or_told(Call::Progress, arguments, || EventKind::Progress(progress.clone()))? {
             return Ok(());
         }
-        self.settle_log();
         let bytes = progress.message.len() + ENTRY_BYTES;
         let stamp = Some(self.stamp());
         let entry = NewEntry { at, stamp, body: Body::Event(EventKind::Progress(progress), None) };
         if self.throttle.take(at) {
+            self.settle_log();
             self.held = None;
             self.bytes += bytes;
             self.entries.push(entry);
@@ -371,10 +374,10 @@ impl Recorder {
             return Ok(());
         }
         self.bytes += bytes.len();
-        let open =
-            self.held.is_none() && self.log_stream() == Some(stream) && self.log.len() + bytes.len() <= LOG_ENTRY_BYTES;
+        // A message past the rate stays where it is: a replay takes entries in the order of their calls.
+        let open = self.log_stream() == Some(stream) && self.log.len() + bytes.len() <= LOG_ENTRY_BYTES;
         if !open {
-            self.close_last();
+            self.settle_log();
             self.bytes += ENTRY_BYTES;
             let kind = EventKind::Log { stream, text: String::new() };
             self.entries.push(NewEntry { at, stamp: None, body: Body::Event(kind, None) });

@@ -228,10 +228,19 @@ impl Runner {
     }
 
     /// Takes a step of a task that this host runs. One that comes too late changes nothing, and gives `None`; unless it has
-    /// ended: whoever ended it while nothing had begun, on disk, left its ticket to whoever runs it.
+    /// ended: whoever ended it while nothing had begun, on disk, left its ticket to whoever runs it. One that its journal
+    /// has no room for ends the task.
     pub(super) async fn take(&self, row: &RunRow, step: Step) -> Result<Option<Taken>, Error> {
         let (task, now) = (row.n, self.clock.now());
-        match self.store.write("what became of the task", move |tx| step.take(tx, task, now)).await? {
+        let Step { fuel, rebuild, run_ms, .. } = step;
+        let taken = match self.store.write("what became of the task", move |tx| step.take(tx, task, now)).await {
+            Err(full @ StoreError::JournalFull { .. }) => {
+                let step = Step { fuel, rebuild, run_ms, ..broken(row, Broke::Limit, full.to_string())? };
+                self.store.write("what became of the task", move |tx| step.take(tx, task, now)).await
+            }
+            taken => taken,
+        };
+        match taken? {
             Ok(taken) => Ok(Some(taken)),
             Err(misfit) => {
                 tracing::debug!("task {task}: {misfit}");
@@ -253,15 +262,7 @@ impl Runner {
 
     /// A run that broke before its guest did anything.
     async fn broke(&self, row: &RunRow, broke: Broke, message: String) -> Result<Next, Error> {
-        let step = Step {
-            lease: row.lease,
-            running: true,
-            seed: Some(rand_seed()?),
-            event: Some(LifeEvent::Broke(broke)),
-            outcome: Some(Err(run_error(broke, message))),
-            ..Step::default()
-        };
-        self.take(row, step).await?;
+        self.take(row, broken(row, broke, message)?).await?;
         Ok(Next::Rest)
     }
 
@@ -356,6 +357,18 @@ fn rebuild(row: &RunRow, how: &How, used: u64) -> Option<Rebuild> {
         _ => (row.standing, 0),
     };
     (row.standing > 0 || standing > CHEAP).then_some(Rebuild { burned, standing })
+}
+
+/// What becomes of a run of which nothing else is written.
+fn broken(row: &RunRow, broke: Broke, message: String) -> Result<Step, Error> {
+    Ok(Step {
+        lease: row.lease,
+        running: true,
+        seed: Some(rand_seed()?),
+        event: Some(LifeEvent::Broke(broke)),
+        outcome: Some(Err(run_error(broke, message))),
+        ..Step::default()
+    })
 }
 
 pub(super) fn checked(ready: &crate::plugin::Ready, row: &RunRow, output: &Output) -> Result<(), String> {

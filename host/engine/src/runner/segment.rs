@@ -168,7 +168,7 @@ impl<'a> Segment<'a> {
             let guest = poll_fn(|cx| if full() { Poll::Pending } else { call.as_mut().poll(cx) });
             tokio::select! {
                 biased;
-                how = guest => break how,
+                how = guest => break Ok(how),
                 Some(request) = self.requests.recv() => match (self.purpose, request) {
                     (Purpose::Run, Request::Write { wait, act, done }) => {
                         self.told = true;
@@ -183,7 +183,11 @@ impl<'a> Segment<'a> {
                             }
                             Act::Withdraw(handle) => step.withdrawn = Some(handle),
                         }
-                        match write(self.runner, self.row.n, step).await? {
+                        let taken = match write(self.runner, self.row.n, step).await {
+                            Err(full @ StoreError::JournalFull { .. }) => break Err(full),
+                            taken => taken?,
+                        };
+                        match taken {
                             Ok(taken) => {
                                 if acts {
                                     self.runner.fill(self.row.n)?;
@@ -236,6 +240,7 @@ impl<'a> Segment<'a> {
                     match outcome {
                         Ok(Ok(_)) => {}
                         Ok(Err(_)) => control.stop(Stop::Unwritten),
+                        Err(full @ StoreError::JournalFull { .. }) => break Err(full),
                         Err(error) => return Err(error.into()),
                     }
                 }
@@ -252,9 +257,24 @@ impl<'a> Segment<'a> {
                 }
             }
         };
-        if let Some(written) = written {
-            written.await?.ok();
-        }
+        let how = match (how, written) {
+            (Ok(how), Some(written)) => match written.await {
+                Err(full @ StoreError::JournalFull { .. }) => Err(full),
+                written => {
+                    written?.ok();
+                    Ok(how)
+                }
+            },
+            (how, _) => how,
+        };
+        let how = match how {
+            Ok(how) => how,
+            Err(full) => {
+                // What came after it has no place in the journal either.
+                drop(self.run.recorder().take(self.run.now(), true));
+                return Ok(How::Broke(Broke::Limit, full.to_string()));
+            }
+        };
         if !matches!(how, How::Interrupted(_) | How::Stopped(Stop::Shutdown)) {
             self.run.recorder().finish(self.run.now());
         }

@@ -9,7 +9,7 @@ use super::writer::Tx;
 use super::{Inserted, Moved, NewRow, events, owners, questions};
 use crate::clock::Timestamp;
 use crate::journal::{Body, EventKind, NewEntry};
-use crate::limits::TREE_TASKS;
+use crate::limits::{JOURNAL_BYTES, JOURNAL_ENTRIES, TREE_TASKS};
 use crate::task::{Child, LifeEvent, OpenQuestion, Output, TaskError, TaskId, TaskState};
 use crate::{Error, StoreError};
 
@@ -174,7 +174,8 @@ fn cancel_one(tx: &mut Tx<'_>, child: i64, now: Timestamp) -> Result<(), StoreEr
     fits(step.take(tx, child, now)?)
 }
 
-/// Shows what a child did to those above it that have not ended.
+/// Shows what a child did to those above it that have not ended. One whose journal is half full is shown no more of it:
+/// the other half is for what it does itself.
 pub(super) fn show_above(
     tx: &mut Tx<'_>,
     task: i64,
@@ -189,12 +190,17 @@ pub(super) fn show_above(
     let child = id(tx.sql, task)?;
     let mut above = Some(kin.parent);
     while let Some(task) = above {
-        let (parent, lives): (Option<i64>, bool) = tx
+        let (parent, shows): (Option<i64>, bool) = tx
             .sql
-            .prepare_cached("SELECT parent, ended_at IS NULL FROM task WHERE n = ?1")
-            .and_then(|mut select| select.query_row(params![task], |row| Ok((row.get(0)?, row.get(1)?))))
+            .prepare_cached(
+                "SELECT parent, ended_at IS NULL AND last_seq < ?2 AND journal_bytes < ?3 FROM task WHERE n = ?1",
+            )
+            .and_then(|mut select| {
+                let most = params![task, (JOURNAL_ENTRIES / 2).cast_signed(), (JOURNAL_BYTES / 2).cast_signed()];
+                select.query_row(most, |row| Ok((row.get(0)?, row.get(1)?)))
+            })
             .map_err(failed(WHAT))?;
-        if lives {
+        if shows {
             let copies = entries.iter().filter(shown).filter_map(|entry| match &entry.body {
                 Body::Event(kind, _) => {
                     let kind = EventKind::Child { child: child.clone(), event: Box::new(kind.clone()) };

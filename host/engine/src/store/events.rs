@@ -11,9 +11,17 @@ use crate::journal::{Body, Event, EventKind, NewEntry, Stamp, StoredEntry};
 
 const WHAT: &str = "a journal";
 
-/// Appends entries after `last`, and gives the new last `seq`.
-pub(super) fn append(tx: &mut Tx<'_>, task: i64, last: u64, entries: &[NewEntry]) -> Result<u64, StoreError> {
-    let mut seq = last;
+/// What was appended.
+pub(super) struct Appended {
+    /// The last `seq` that there is now.
+    pub last: u64,
+    /// Bytes of the entries, but for the task's end: its output has a limit of its own.
+    pub bytes: u64,
+}
+
+/// Appends entries after `last`.
+pub(super) fn append(tx: &mut Tx<'_>, task: i64, last: u64, entries: &[NewEntry]) -> Result<Appended, StoreError> {
+    let (mut seq, mut bytes) = (last, 0);
     let mut insert = tx
         .sql
         .prepare_cached(
@@ -26,12 +34,15 @@ pub(super) fn append(tx: &mut Tx<'_>, task: i64, last: u64, entries: &[NewEntry]
         let call = entry.stamp.map(|stamp| stamp.call.cast_signed());
         let hash = entry.stamp.map(|stamp| stamp.hash.cast_signed());
         let at = entry.at.as_millis().cast_signed();
+        if !matches!(entry.body, Body::Event(EventKind::Ended { .. }, _)) {
+            bytes += (data.as_ref().map_or(0, String::len) + blob.map_or(0, <[u8]>::len)) as u64;
+        }
         insert.execute(params![task, seq.cast_signed(), at, kind, data, call, hash, blob]).map_err(failed(WHAT))?;
     }
     if seq > last {
         tx.notices.push(Notice::Entries { task });
     }
-    Ok(seq)
+    Ok(Appended { last: seq, bytes })
 }
 
 /// How a body is stored.

@@ -31,5 +31,11 @@ CREATE INDEX task_ended ON task (ended_at) WHERE ended_at IS NOT NULL;
 -- The heartbeat: a number that grows while the process is not frozen.
 ALTER TABLE owner ADD COLUMN beats INTEGER NOT NULL DEFAULT 0;
 
+-- Bytes of the journal's entries, but for the end: what its limit looks at.
+ALTER TABLE task ADD COLUMN journal_bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE task SET journal_bytes = (
+    SELECT coalesce(sum(coalesce(length(CAST(data AS BLOB)), 0) + coalesce(length(blob), 0)), 0)
+    FROM entry WHERE entry.task = task.n) WHERE ended_at IS NULL;
+
 -- Its owner died while it ran or was about to: the next run says first that it runs, so that `deaths` counts right.
 ALTER TABLE task ADD COLUMN suspect INTEGER NOT NULL DEFAULT 0;

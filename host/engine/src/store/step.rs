@@ -9,6 +9,7 @@ use super::{Kin, NewRow, children, events, questions};
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::journal::{Body, EventKind, NewEntry};
+use crate::limits::{JOURNAL_BYTES, JOURNAL_ENTRIES};
 use crate::task::{
     Effect, Ending, Given, Life, LifeEvent, Misfit, Output, Reply, RetryPolicy, TaskError, TaskState, Waiting,
     WaitingOn, jitter,
@@ -93,6 +94,7 @@ struct Columns {
     fuel: u64,
     kin: Option<Kin>,
     retry: Option<RetryPolicy>,
+    journal_bytes: u64,
 }
 
 impl Step {
@@ -100,8 +102,8 @@ impl Step {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotOwner`] when the lease is not, or no longer, the task's; the inner error when an event does not
-    /// fit the state. Nothing is written then.
+    /// [`StoreError::NotOwner`] when the lease is not, or no longer, the task's; [`StoreError::JournalFull`] when the
+    /// guest's acts do not fit; the inner error when an event does not fit the state. Nothing is written then.
     pub fn take(mut self, tx: &mut Tx<'_>, task: i64, now: Timestamp) -> Result<Result<Taken, Misfit>, StoreError> {
         let mut columns = load(tx, task, self.lease)?;
         let found = columns.life.state;
@@ -170,13 +172,25 @@ impl Step {
         for effect in before {
             columns.apply(tx, task, began, effect, &mut entries, &said)?;
         }
-        entries.append(&mut mirror(tx, task, &mut columns, self.entries)?);
+        let mut acts = mirror(tx, task, &mut columns, self.entries)?;
+        let any = !acts.is_empty();
+        entries.append(&mut acts);
         for effect in after {
             columns.apply(tx, task, now, effect, &mut entries, &said)?;
         }
         let public = entries.iter().rposition(|entry| matches!(entry.body, Body::Event(..)));
         columns.public_seq = public.map_or(columns.public_seq, |place| columns.last_seq + place as u64 + 1);
-        columns.last_seq = events::append(tx, task, columns.last_seq, &entries)?;
+        let appended = events::append(tx, task, columns.last_seq, &entries)?;
+        columns.last_seq = appended.last;
+        columns.journal_bytes += appended.bytes;
+        let ended = columns.life.state.is_terminal();
+        // What comes from outside always fits, and so does an end.
+        if self.lease.is_some() && !entries.is_empty() && (any || !ended) {
+            let (entries, bytes) = (columns.last_seq - u64::from(ended), columns.journal_bytes);
+            if entries > JOURNAL_ENTRIES || bytes > JOURNAL_BYTES {
+                return Err(StoreError::JournalFull { entries, bytes });
+            }
+        }
         columns.store(tx, task, now, self.run_ms, further)?;
         // From here on the row says where the task stands: those above and below it may write to its journal.
         if let Some(kin) = &columns.kin {
@@ -192,7 +206,7 @@ impl Step {
             children::withdraw(tx, task, handle, now)?;
         }
         let cancel_ticket = effects.contains(&Effect::CancelTicket);
-        Ok(Ok(Taken { found, ended: columns.life.state.is_terminal(), cancel_ticket, no_child }))
+        Ok(Ok(Taken { found, ended, cancel_ticket, no_child }))
     }
 }
 
@@ -333,7 +347,8 @@ impl Columns {
                      failures = ?7, begun = ?8, attempt_seq = ?9, segment = ?10, segment_seq = ?11, ticket = ?12,
                      ticket_same = ?13, cancel = ?14, updated_at = ?15, ended_at = ?16, last_seq = ?17,
                      progress = ?18, fuel = ?19, run_ms = run_ms + ?20, ended_seq = ?21,
-                     public_seq = ?22, deaths = iif(?23, 0, deaths), suspect = suspect AND ?2 <> 'running'
+                     public_seq = ?22, deaths = iif(?23, 0, deaths), suspect = suspect AND ?2 <> 'running',
+                     journal_bytes = ?24
                  WHERE n = ?1",
             )
             .map_err(failed(WHAT))?;
@@ -362,6 +377,7 @@ impl Columns {
                 self.ended_seq.map(u64::cast_signed),
                 self.public_seq.cast_signed(),
                 further,
+                self.journal_bytes.cast_signed(),
             ])
             .map_err(failed(WHAT))?;
         Ok(())
@@ -384,7 +400,7 @@ fn load(tx: &Tx<'_>, task: i64, lease: Option<Lease>) -> Result<Columns, StoreEr
         .prepare_cached(
             "SELECT state, waiting_on, wait_until, cancel, attempt, failures, begun, ticket, attempt_seq, segment,
                     segment_seq, ticket_same, last_seq, deadline, ended_at, ended_seq, progress, fuel, owner, epoch,
-                    public_seq, parent, root, child, depth, retry
+                    public_seq, parent, root, child, depth, retry, journal_bytes
              FROM task WHERE n = ?1",
         )
         .map_err(failed(WHAT))?;
@@ -441,6 +457,7 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
         public_seq: row.get::<_, i64>(20)?.cast_unsigned(),
         kin,
         retry,
+        journal_bytes: row.get::<_, i64>(26)?.cast_unsigned(),
     }))
 }
 

@@ -104,8 +104,11 @@ async fn promise_6_more_than_is_permitted_in_one_write_breaks_a_limit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_that_is_faster_than_the_disk_waits_for_it() {
     let (_dir, host) = open().await;
-    let line = "(call $write (local.get $i) (i32.const 2048) (i32.const 1) (i32.const 3000))";
-    let body = format!("(local.set $i (call $stdout)) {}", times(60_000, &format!("{line} {SAY_N}")));
+    let line = |stream: &str| format!("(call $write {stream} (i32.const 2048) (i32.const 1) (i32.const 3000))");
+    let lines =
+        format!("{} {} {SAY_N}", line("(local.get $i)"), line("(i32.wrap_i64 (i64.trunc_f64_s (local.get $f)))"));
+    let streams = "(local.set $i (call $stdout)) (local.set $f (f64.convert_i32_s (call $stderr)))";
+    let body = format!("{streams} {}", times(30_000, &lines));
     let before = resident();
     let task = completed(&host, &Guest::new(&body).text(2048, "x")).await;
     let grown = resident().saturating_sub(before);

@@ -10,6 +10,7 @@ mod doctor;
 mod hostile;
 mod hosts;
 mod install;
+mod journal;
 mod kin;
 mod limits;
 mod questions;

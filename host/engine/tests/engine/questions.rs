@@ -253,3 +253,37 @@ async fn a_question_that_breaks_the_contract_is_malformed_and_nobody_is_asked() 
     let task = begin(&host, &Guest::new(&call).with_question()).await;
     failure(&host, &task).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_6_what_an_answer_brings_is_bounded() {
+    let (_dir, _clock, host) = open_host().await;
+    let text = |bytes: usize| "x".repeat(bytes);
+    let by = |bytes: usize| Some(text(bytes));
+    // As JSON a text has two quotes more.
+    let answered = |bytes: usize, by| Reply::Answered { value: text(bytes - 2).into(), by };
+    let (value, name) = (64 << 10, 4 << 10);
+    for (reply, limit) in [
+        (answered(value, by(name)), None),
+        (answered(value + 1, None), Some("answer")),
+        (answered(2, by(name + 1)), Some("by")),
+        (Reply::Declined { reason: by(name), by: by(name) }, None),
+        (Reply::Declined { reason: by(name + 1), by: None }, Some("reason")),
+        (Reply::Declined { reason: None, by: by(name + 1) }, Some("by")),
+    ] {
+        let any_text = ask(None).replace("(i32.const 18)", "(i32.const 17)");
+        let guest = Guest::new(&any_text).text(2048, "go on?").text(2100, r#"{"type":"string"}"#);
+        let task = begin(&host, &guest).await;
+        event(&host, &task, "question", 0).await;
+        match (limit, host.answer(&task, 1, reply).await) {
+            (None, taken) => {
+                taken.unwrap();
+                assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Completed);
+            }
+            (Some(limit), Err(Error::Answer { question: 1, problem })) => {
+                assert!(problem.contains(&format!("limit `{limit}`")), "{problem}");
+                assert_eq!(host.task(&task).await.unwrap().questions.len(), 1, "it is open still");
+            }
+            (Some(limit), other) => panic!("{limit}: {other:?}"),
+        }
+    }
+}

@@ -71,7 +71,15 @@ impl Runner {
                         while let Ok(request) = requests.try_recv() {
                             self.tell(row.n, request);
                         }
-                        if planned.end == End::Open && run.recorder().is_live() {
+                        let over = match &planned.end {
+                            End::Open => run.recorder().is_live(),
+                            // The host stopped it there, at the latest.
+                            End::Returned { what: Err(error), .. } => {
+                                error.code == Broke::Limit.as_str() && run.recorder().is_beyond()
+                            }
+                            _ => false,
+                        };
+                        if over {
                             // Where it goes from here nobody knows.
                             control.stop(Stop::Unwritten);
                         }
@@ -188,6 +196,7 @@ fn compare(end: &End, how: &How, recorder: &Recorder, ready: &Ready, row: &RunRo
             How::Returned(Returned::Unusable(_)) => was.code == Broke::Limit.as_str(),
             // The host stopped it there, for a limit of the journal's.
             How::Interrupted(_) if was.code == Broke::Limit.as_str() => return Ok(()),
+            _ if was.code == Broke::Limit.as_str() && recorder.is_beyond() => return Ok(()),
             _ => false,
         },
         _ => false,
