@@ -237,7 +237,8 @@ impl Host {
             .read(|sql| Ok::<_, crate::StoreError>((store::run_row(sql, n)?, store::unfinished_below(sql, n)?)))?;
         if let Some(row) = row.filter(|_| !state.is_terminal()) {
             let owner = row.lease.map(|lease| lease.owner);
-            tree.push((Moved { n, namespace: row.namespace, digest: row.digest }, owner));
+            let deadline = (!row.state.is_terminal()).then_some(row.deadline);
+            tree.push((Moved { n, namespace: row.namespace, digest: row.digest, deadline }, owner));
         }
         let mut adopted = false;
         for (task, owner) in tree {

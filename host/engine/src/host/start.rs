@@ -7,7 +7,7 @@ use super::{Host, NewTask, Started};
 use crate::json::DEPTH;
 use crate::limits::LIFE;
 use crate::plugin::{Need, NeedKind, Ready};
-use crate::runner::{Full, Lane, Whose};
+use crate::runner::{Entrant, Full, Lane, Whose};
 use crate::store::{self, Inserted, NewRow};
 use crate::task::{RetryPolicy, TaskId};
 use crate::{Error, EventKind};
@@ -71,7 +71,8 @@ impl Host {
             Inserted::Existing { id } => Some(Started { id, existing: true }),
             Inserted::New { n } => {
                 let id = fresh.id.clone();
-                runner.enqueue(n, lane, Some(fresh.into_run_row(n)));
+                let entrant = Entrant { task: n, lane, deadline: Some(fresh.deadline) };
+                runner.enqueue(entrant, Some(fresh.into_run_row(n)));
                 Some(Started { id, existing: false })
             }
             Inserted::Outdated => None,

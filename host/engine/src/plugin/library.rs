@@ -15,7 +15,7 @@ use super::{CompiledSchema, Manifest};
 use crate::clock::{SimulatedClock, Timestamp};
 use crate::journal::Recorder;
 use crate::limits::INPUT_BYTES;
-use crate::sandbox::{self, How, Inbox, Instance, Loaded, Opened, Run, Sandbox, Seed, Stop};
+use crate::sandbox::{self, Crowded, How, Inbox, Instance, Loaded, Opened, Run, Sandbox, Seed, Stop};
 use crate::testing::CrashPlan;
 use crate::{Error, PluginError};
 
@@ -256,7 +256,7 @@ pub(crate) fn instance(loaded: &Loaded, memory: u64) -> Result<Instance, PluginE
         std::collections::BTreeMap::new(),
         Opened::default(),
         Arc::default(),
-        never.clone(),
+        Crowded::never(),
         never,
         requests,
         Arc::new(CrashPlan::default()),

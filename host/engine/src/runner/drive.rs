@@ -50,7 +50,8 @@ impl Runner {
                 Ok(Next::RestAt(version)) => return Left::Waits(version),
                 Ok(Next::NoInstance) => return Left::NoInstance,
                 Ok(Next::Again | Next::Rest) => return Left::Rests,
-                // Somebody else runs it now.
+                // Somebody else runs it now; or it came back here meanwhile, and goes on with what the row says.
+                Err(Error::Store(StoreError::NotOwner)) if !*self.stopping.borrow() => {}
                 Err(Error::Store(StoreError::NotOwner)) => return Left::Rests,
                 Err(error) => {
                     tracing::warn!("task {task} pauses: {error}");

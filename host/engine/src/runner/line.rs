@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::limits::QueueLimits;
+use crate::sandbox::Crowd;
 
 /// When to come again if too many stand in line: nobody knows how long the tasks before it will take.
 const LATER: Duration = Duration::from_secs(1);
@@ -28,6 +29,15 @@ impl Lane {
     pub fn new(namespace: &str, plugin: &str) -> Self {
         Self { namespace: namespace.into(), plugin: plugin.into() }
     }
+}
+
+/// A task that stands in line, or is to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entrant {
+    pub task: i64,
+    pub lane: Lane,
+    /// When its time is over. `None`: it has ended, and something is owed for it.
+    pub deadline: Option<Timestamp>,
 }
 
 /// Whose limit was reached.
@@ -75,6 +85,8 @@ pub(super) struct Line {
     /// Numbers for who comes next, and for who goes back to the front.
     last: i64,
     first: i64,
+    /// The deadlines of the tasks in line.
+    deadlines: BTreeMap<(Timestamp, i64), Lane>,
     /// How many names are kept before those are forgotten that nothing is known of.
     names: usize,
 }
@@ -87,11 +99,18 @@ struct Share {
     starts: Bucket,
 }
 
+#[derive(Clone, Copy)]
+struct Standing {
+    came: i64,
+    task: i64,
+    deadline: Option<Timestamp>,
+}
+
 #[derive(Default)]
 struct Namespace {
     share: Share,
     /// The tasks in line by plugin, in the order in which they came.
-    strands: HashMap<Arc<str>, VecDeque<(i64, i64)>>,
+    strands: HashMap<Arc<str>, VecDeque<Standing>>,
     /// The first of each strand: when it came, and its plugin.
     heads: BTreeMap<i64, Arc<str>>,
     /// It is among the turns.
@@ -155,6 +174,7 @@ impl Line {
             turns: VecDeque::new(),
             last: 0,
             first: 0,
+            deadlines: BTreeMap::new(),
             names: 1_024,
         }
     }
@@ -186,30 +206,32 @@ impl Line {
     }
 
     /// Puts a task in line. One that has been taken is never refused.
-    pub fn enter(&mut self, task: i64, lane: &Lane) {
+    pub fn enter(&mut self, entrant: Entrant) {
         self.last += 1;
-        self.insert(self.last, task, lane);
+        self.insert(self.last, entrant);
     }
 
     /// Puts a task where it stood before it was given a place.
-    pub fn enter_in_front(&mut self, task: i64, lane: &Lane) {
+    pub fn enter_in_front(&mut self, entrant: Entrant) {
         self.first -= 1;
-        self.insert(self.first, task, lane);
+        self.insert(self.first, entrant);
     }
 
-    fn insert(&mut self, came: i64, task: i64, lane: &Lane) {
+    fn insert(&mut self, came: i64, entrant: Entrant) {
+        let Entrant { task, lane, deadline } = entrant;
+        let standing = Standing { came, task, deadline };
         self.queued += 1;
         self.plugins.entry(lane.plugin.clone()).or_default().queued += 1;
         let namespace = self.namespaces.entry(lane.namespace.clone()).or_default();
         namespace.share.queued += 1;
         let strand = namespace.strands.entry(lane.plugin.clone()).or_default();
         match strand.front() {
-            Some((first, _)) if *first < came => strand.push_back((came, task)),
+            Some(first) if first.came < came => strand.push_back(standing),
             first => {
-                if let Some((first, _)) = first {
-                    namespace.heads.remove(first);
+                if let Some(first) = first {
+                    namespace.heads.remove(&first.came);
                 }
-                strand.push_front((came, task));
+                strand.push_front(standing);
                 namespace.heads.insert(came, lane.plugin.clone());
             }
         }
@@ -217,18 +239,25 @@ impl Line {
             namespace.in_turn = true;
             self.turns.push_back(lane.namespace.clone());
         }
+        if let Some(deadline) = deadline {
+            self.deadlines.insert((deadline, task), lane);
+        }
     }
 
     /// Takes a task out of the line; `false`: it does not stand there.
     pub fn remove(&mut self, task: i64, lane: &Lane) -> bool {
         let Some(namespace) = self.namespaces.get_mut(&lane.namespace) else { return false };
         let Some(strand) = namespace.strands.get_mut(&lane.plugin) else { return false };
-        let Some(place) = strand.iter().position(|(_, stands)| *stands == task) else { return false };
-        if place == 0 {
-            let came = strand[0].0;
-            namespace.take(came, &lane.plugin);
-        } else {
-            strand.remove(place);
+        let Some(place) = strand.iter().position(|stands| stands.task == task) else { return false };
+        let stood = match place {
+            0 => {
+                let came = strand[0].came;
+                namespace.take(came, &lane.plugin)
+            }
+            place => strand.remove(place),
+        };
+        if let Some(deadline) = stood.and_then(|stood| stood.deadline) {
+            self.deadlines.remove(&(deadline, task));
         }
         self.queued -= 1;
         self.count(lane, |share| share.queued -= 1);
@@ -239,7 +268,7 @@ impl Line {
     ///
     /// What this costs does not depend on how many stand in line. Only where a cap on a plugin holds tasks back, the
     /// namespaces in which it does are looked at.
-    pub fn next(&mut self) -> Option<(i64, Lane)> {
+    pub fn next(&mut self) -> Option<Entrant> {
         if self.running >= self.places {
             return None;
         }
@@ -258,7 +287,7 @@ impl Line {
                 continue;
             };
             let (came, plugin) = (*came, plugin.clone());
-            let Some(task) = namespace.take(came, &plugin) else { continue };
+            let Some(Standing { task, deadline, .. }) = namespace.take(came, &plugin) else { continue };
             namespace.share.queued -= 1;
             namespace.share.running += 1;
             namespace.in_turn = !namespace.heads.is_empty() && namespace.share.running < self.caps.namespaces.running;
@@ -270,7 +299,10 @@ impl Line {
             share.running += 1;
             self.queued -= 1;
             self.running += 1;
-            return Some((task, Lane { namespace: name, plugin }));
+            if let Some(deadline) = deadline {
+                self.deadlines.remove(&(deadline, task));
+            }
+            return Some(Entrant { task, lane: Lane { namespace: name, plugin }, deadline });
         }
         None
     }
@@ -296,6 +328,35 @@ impl Line {
         // One more when this one gives its place back.
         self.places = others.saturating_sub(1);
         others > 0
+    }
+
+    /// Whose places would be of use to those in line, of which none may have one now. Looks at all namespaces.
+    pub fn crowd(&self) -> Crowd {
+        let mut crowd = Crowd { all: self.queued > 0 && self.running >= self.places, ..Crowd::default() };
+        if self.queued == 0 || crowd.all {
+            return crowd;
+        }
+        for (name, namespace) in self.namespaces.iter().filter(|(_, namespace)| !namespace.heads.is_empty()) {
+            if namespace.share.running >= self.caps.namespaces.running {
+                crowd.namespaces.insert(name.clone());
+                continue;
+            }
+            let full = |share: &Share| share.running >= self.caps.plugins.running;
+            let held = namespace.heads.values().filter(|plugin| self.plugins.get(*plugin).is_some_and(full));
+            crowd.plugins.extend(held.cloned());
+        }
+        crowd
+    }
+
+    /// The first time at which the deadline of one in line passes.
+    pub fn first_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first_key_value().map(|((deadline, _), _)| *deadline)
+    }
+
+    /// The first of those in line whose deadlines have passed: tasks, and what they are counted under.
+    pub fn expired(&self, now: Timestamp, most: usize) -> Vec<(i64, Lane)> {
+        let passed = self.deadlines.iter().take_while(|((deadline, _), _)| *deadline <= now);
+        passed.take(most).map(|((_, task), lane)| (*task, lane.clone())).collect()
     }
 
     /// Tasks that stand in line.
@@ -331,18 +392,18 @@ impl Line {
 
 impl Namespace {
     /// Takes the first task of a strand.
-    fn take(&mut self, came: i64, plugin: &Arc<str>) -> Option<i64> {
+    fn take(&mut self, came: i64, plugin: &Arc<str>) -> Option<Standing> {
         self.heads.remove(&came);
         let strand = self.strands.get_mut(plugin)?;
-        let (_, task) = strand.pop_front()?;
+        let taken = strand.pop_front()?;
         match strand.front() {
-            Some((next, _)) => {
-                self.heads.insert(*next, plugin.clone());
+            Some(next) => {
+                self.heads.insert(next.came, plugin.clone());
             }
             None => {
                 self.strands.remove(plugin);
             }
         }
-        Some(task)
+        Some(taken)
     }
 }

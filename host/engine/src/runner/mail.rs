@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use tokio::sync::mpsc;
 
-use super::{Lane, Runner};
+use super::{Entrant, Lane, Runner};
 use crate::StoreError;
 use crate::store::{self, Notice, RunRow};
 
@@ -50,7 +50,9 @@ impl Runner {
             _ => self.store.read(|sql| store::run_row(sql, task)).map(|row| {
                 let mine = |row: &RunRow| row.lease.is_some_and(|lease| lease.owner == self.owners.me());
                 if let Some(row) = row.filter(|row| mine(row) && !row.is_over()) {
-                    self.enqueue(task, Lane::new(&row.namespace, &row.digest), None);
+                    let deadline = (!row.state.is_terminal()).then_some(row.deadline);
+                    let lane = Lane::new(&row.namespace, &row.digest);
+                    self.enqueue(Entrant { task, lane, deadline }, None);
                 }
             }),
         };
@@ -71,7 +73,7 @@ impl Runner {
         })?;
         inbox.fill(replies, ended, row.as_ref().is_some_and(|row| row.cancel), self.clock.now());
         if let Some(row) = row.filter(RunRow::is_over) {
-            self.leave_line(task, &row);
+            self.leave_line(task, &Lane::new(&row.namespace, &row.digest));
         }
         Ok(())
     }

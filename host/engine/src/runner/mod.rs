@@ -24,12 +24,12 @@ use self::line::{Caps, Line};
 use crate::clock::Clock;
 use crate::limits::QUEUED;
 use crate::plugin::{Library, Ready};
-use crate::sandbox::{INSTANCES, Inbox, Warm};
+use crate::sandbox::{Crowd, INSTANCES, Inbox, Warm};
 use crate::store::{Notice, Owners, RunRow, Store, plugin_row};
 use crate::testing::CrashPlan;
 use crate::{Error, Limits, PluginError, QueueLimits};
 
-pub(crate) use line::{Full, Lane, Whose};
+pub(crate) use line::{Entrant, Full, Lane, Whose};
 pub use replay::Replayed;
 pub(crate) use watch::Watchers;
 
@@ -60,7 +60,7 @@ pub(crate) struct Runner {
     last_chance: Arc<Semaphore>,
     /// Nothing runs any more.
     idle: Notify,
-    crowded: channel::Sender<bool>,
+    crowd: channel::Sender<Crowd>,
     /// A timer may be due earlier than was known.
     earlier: Notify,
     /// When the timers are looked at next, in milliseconds.
@@ -119,7 +119,7 @@ impl Runner {
             line: Mutex::new(Line::new(caps)),
             last_chance: Arc::new(Semaphore::new(1)),
             idle: Notify::new(),
-            crowded: channel::Sender::new(false),
+            crowd: channel::Sender::new(Crowd::default()),
             earlier: Notify::new(),
             next_due: AtomicU64::new(u64::MAX),
             stopping: channel::Sender::new(false),
@@ -141,26 +141,26 @@ impl Runner {
     }
 
     /// Puts a task in line, unless it stands there or runs.
-    pub fn enqueue(self: &Arc<Self>, task: i64, lane: Lane, fresh: Option<RunRow>) {
+    pub fn enqueue(self: &Arc<Self>, entrant: Entrant, fresh: Option<RunRow>) {
         {
             let mut live = self.live();
-            if let Some(live) = live.get_mut(&task) {
+            if let Some(live) = live.get_mut(&entrant.task) {
                 live.again = true;
                 return;
             }
             let mut line = self.line();
             // Where many stand in line, what they need is read when it is their turn.
             let fresh = fresh.filter(|_| line.queued() < FRESH).map(Box::new);
-            live.insert(task, Live { inbox: Arc::default(), fresh, again: false });
-            line.enter(task, &lane);
+            live.insert(entrant.task, Live { inbox: Arc::default(), fresh, again: false });
+            line.enter(entrant);
         }
         self.serve();
     }
 
     /// Takes a task out of the line that has ended while it stood there.
-    fn leave_line(&self, task: i64, row: &RunRow) {
+    fn leave_line(&self, task: i64, lane: &Lane) {
         let mut live = self.live();
-        if self.line().remove(task, &Lane::new(&row.namespace, &row.digest)) {
+        if self.line().remove(task, lane) {
             live.remove(&task);
         }
     }
@@ -171,14 +171,21 @@ impl Runner {
             let next = {
                 let mut line = self.line();
                 let next = line.next();
-                // Those that wait with an instance in hand are to give it up while others wait for one.
-                let crowded = next.is_none() && line.queued() > 0;
-                self.crowded.send_if_modified(|was| std::mem::replace(was, crowded) != crowded);
-                next
+                // Those that wait with an instance in hand are to give it up where others wait for their place.
+                let crowd = if next.is_some() { Crowd::default() } else { line.crowd() };
+                self.crowd.send_if_modified(|was| {
+                    let changed = *was != crowd;
+                    *was = crowd;
+                    changed
+                });
+                next.ok_or(line.first_deadline())
             };
-            let Some((task, lane)) = next else { return };
-            let place = Place { runner: self.clone(), lane };
-            tokio::spawn(place.fill(task));
+            let entrant = match next {
+                Ok(entrant) => entrant,
+                Err(deadline) => return deadline.map_or((), |deadline| self.due_at(deadline.as_millis())),
+            };
+            let place = Place { runner: self.clone(), entrant };
+            tokio::spawn(place.fill());
         }
     }
 
@@ -275,15 +282,15 @@ impl Drop for Room {
 /// A place to run in.
 struct Place {
     runner: Arc<Runner>,
-    lane: Lane,
+    entrant: Entrant,
 }
 
 impl Place {
-    /// Runs a task in it, and gives it to the next.
-    async fn fill(self, task: i64) {
-        let runner = self.runner.clone();
+    /// Runs the task in it, and gives it to the next.
+    async fn fill(self) {
+        let (runner, entrant) = (self.runner.clone(), self.entrant.clone());
+        let task = entrant.task;
         let left = runner.drive(task).await;
-        let lane = self.lane.clone();
         if let Left::NoInstance = left
             && !runner.line().exhausted()
         {
@@ -292,9 +299,9 @@ impl Place {
         }
         drop(self);
         match left {
-            Left::NoInstance => runner.line().enter_in_front(task, &lane),
-            Left::Waits(version) if runner.leave(task, Some(version)) => runner.enqueue(task, lane, None),
-            Left::Rests if runner.leave(task, None) => runner.enqueue(task, lane, None),
+            Left::NoInstance => runner.line().enter_in_front(entrant),
+            Left::Waits(version) if runner.leave(task, Some(version)) => runner.enqueue(entrant, None),
+            Left::Rests if runner.leave(task, None) => runner.enqueue(entrant, None),
             Left::Waits(_) | Left::Rests => {}
         }
         runner.serve();
@@ -304,7 +311,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut line = self.runner.line();
-        line.done(&self.lane);
+        line.done(&self.entrant.lane);
         if line.running() == 0 {
             self.runner.idle.notify_waiters();
         }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
 
-use super::{Lane, Runner};
+use super::{Entrant, Lane, Runner};
 use crate::Error;
 use crate::store::{self, Moved, Predecessor};
 
@@ -95,6 +95,7 @@ impl Runner {
 
     /// Puts a task in line that changed hands.
     pub fn enqueue_moved(self: &Arc<Self>, moved: &Moved) {
-        self.enqueue(moved.n, Lane::new(&moved.namespace, &moved.digest), None);
+        let lane = Lane::new(&moved.namespace, &moved.digest);
+        self.enqueue(Entrant { task: moved.n, lane, deadline: moved.deadline }, None);
     }
 }

@@ -17,7 +17,8 @@ use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder, StoredEntry}
 use crate::limits::{CANCEL_GRACE, UNCOMMITTED_BYTES};
 use crate::plugin::Ready;
 use crate::sandbox::{
-    Act, ChildReady, Export, GuestCall, How, Inbox, Instance, Opened, Refusal, Request, Run, Seed, Stop, wasi_context,
+    Act, ChildReady, Crowded, Export, GuestCall, How, Inbox, Instance, Opened, Refusal, Request, Run, Seed, Stop,
+    wasi_context,
 };
 use crate::store::{self, NewRow, RunRow, Step, Taken};
 use crate::task::{Broke, Misfit, Waiting};
@@ -108,6 +109,8 @@ impl<'a> Segment<'a> {
             Err(seq) => return Ok(Err((Broke::Host, format!("entry {seq} of its journal can't be read")))),
         };
         let (sender, requests) = mpsc::unbounded_channel();
+        let (namespace, plugin) = (row.namespace.clone(), row.digest.clone());
+        let crowded = Crowded { crowd: runner.crowd.subscribe(), namespace, plugin };
         let run = Arc::new(Run::new(
             recorder,
             inbox,
@@ -116,7 +119,7 @@ impl<'a> Segment<'a> {
             serde_json::from_str(&row.settings).unwrap_or_default(),
             opened,
             runner.warm.clone(),
-            runner.crowded.subscribe(),
+            crowded,
             runner.stopping.subscribe(),
             sender,
             runner.crash.clone(),

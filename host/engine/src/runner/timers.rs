@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::watch as channel;
 
-use super::{Lane, Runner};
+use super::{Entrant, Lane, Runner};
 use crate::StoreError;
 use crate::clock::Timestamp;
-use crate::store;
+use crate::store::{self, Due};
 
 /// Tasks looked up at once.
 const BATCH: usize = 256;
@@ -27,7 +27,7 @@ pub(super) async fn watch(runner: Weak<Runner>, mut stopping: channel::Receiver<
         let earlier = runner.earlier.notified();
         tokio::pin!(earlier);
         earlier.as_mut().enable();
-        let next = match runner.wake_due() {
+        let next = match runner.wake_due().await {
             Ok(next) => next,
             Err(error) => {
                 tracing::warn!("timers could not be read, and are tried again: {error}");
@@ -60,20 +60,59 @@ impl Runner {
         }
     }
 
-    /// Puts in line what is due, and says when to look again.
-    fn wake_due(self: &Arc<Self>) -> Result<Option<Timestamp>, StoreError> {
-        let now = self.clock.now();
-        let mut next = None;
-        for due in self.store.read(|sql| store::due(sql, self.owners.me(), BATCH))? {
-            if due.at > now {
-                next = Some(next.map_or(due.at, |next: Timestamp| next.min(due.at)));
-                break;
+    /// Puts in line what is due, ends what is past its deadline, and says when to look again.
+    async fn wake_due(self: &Arc<Self>) -> Result<Option<Timestamp>, StoreError> {
+        loop {
+            let now = self.clock.now();
+            let mut next = None;
+            let mut expired = Vec::new();
+            for due in self.store.read(|sql| store::due(sql, self.owners.me(), BATCH))? {
+                if due.at > now {
+                    next = Some(next.map_or(due.at, |next: Timestamp| next.min(due.at)));
+                    break;
+                }
+                next = Some(now);
+                if self.is_live(due.n) {
+                    continue;
+                }
+                // What is past its deadline needs no instance for that, and so no place.
+                if due.deadline.is_some_and(|deadline| deadline <= now) {
+                    expired.push(due);
+                } else {
+                    self.enqueue_due(due);
+                }
             }
-            if !self.is_live(due.n) {
-                self.enqueue(due.n, Lane::new(&due.namespace, &due.digest), None);
+            if !self.expire(expired, now).await? || *self.stopping.borrow() {
+                let deadline = self.line().first_deadline();
+                return Ok(next.into_iter().chain(deadline).min());
             }
-            next = Some(now);
         }
-        Ok(next)
+    }
+
+    /// Ends what is past its deadline: these tasks, and some of those in line. Says whether there may be more.
+    async fn expire(self: &Arc<Self>, waiting: Vec<Due>, now: Timestamp) -> Result<bool, StoreError> {
+        let in_line = self.line().expired(now, BATCH);
+        let tasks: Vec<_> = waiting.iter().map(|due| due.n).chain(in_line.iter().map(|(task, _)| *task)).collect();
+        if tasks.is_empty() {
+            return Ok(false);
+        }
+        let me = self.owners.me();
+        match self.store.write("passed deadlines", move |tx| store::expire(tx, me, &tasks, now)).await {
+            Ok(ended) => {
+                // One that had ended before, and owes something, comes back by its own time.
+                in_line.iter().for_each(|(task, lane)| self.leave_line(*task, lane));
+                Ok(ended > 0 || !in_line.is_empty())
+            }
+            Err(error) => {
+                // Then each by itself: that one of them can't be written is not to hold up the others.
+                waiting.into_iter().for_each(|due| self.enqueue_due(due));
+                Err(error)
+            }
+        }
+    }
+
+    fn enqueue_due(self: &Arc<Self>, due: Due) {
+        let lane = Lane::new(&due.namespace, &due.digest);
+        self.enqueue(Entrant { task: due.n, lane, deadline: due.deadline }, None);
     }
 }

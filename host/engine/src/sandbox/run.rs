@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::inbox::Inbox;
-use super::warm::Warm;
+use super::warm::{Crowded, Warm};
 use crate::clock::{Clock, Timestamp};
 use crate::journal::{Call, Diverged, Recorded, Recorder, Turn};
 use crate::task::{Output, Reply, TaskError, TaskId, Waiting, WaitingOn};
@@ -30,8 +30,7 @@ pub(crate) struct Run {
     pub memory: Arc<AtomicU64>,
     /// Nanoseconds that it took to bring the guest where it stands.
     pub spent: AtomicU64,
-    /// Turns true while others wait for an instance.
-    pub crowded: watch::Receiver<bool>,
+    pub crowded: Crowded,
     /// Turns true when the host stops.
     pub stopping: watch::Receiver<bool>,
     pub requests: mpsc::UnboundedSender<Request>,
@@ -131,7 +130,7 @@ impl Run {
         settings: BTreeMap<String, String>,
         opened: Opened,
         warm: Arc<Warm>,
-        crowded: watch::Receiver<bool>,
+        crowded: Crowded,
         stopping: watch::Receiver<bool>,
         requests: mpsc::UnboundedSender<Request>,
         crash: Arc<CrashPlan>,
@@ -251,7 +250,7 @@ impl Run {
         let waiting = Waiting { on, until };
         *self.parked() = Some(waiting.clone());
         let dropped = || Interrupted::Waits { waiting: waiting.clone(), version };
-        let (mut crowded, mut stopping) = (self.crowded.clone(), self.stopping.clone());
+        let mut stopping = self.stopping.clone();
         let elapsed = async {
             match until {
                 Some(until) => self.clock.sleep_until(until).await,
@@ -268,7 +267,7 @@ impl Run {
             () = self.inbox.changed(version) => {}
             () = elapsed => {}
             () = tokio::time::sleep(warm) => return Err(dropped()),
-            _ = crowded.wait_for(|crowded| *crowded) => return Err(dropped()),
+            () = self.crowded.comes() => return Err(dropped()),
             _ = stopping.wait_for(|stopping| *stopping) => return Err(dropped()),
         }
         *self.parked() = None;

@@ -1,8 +1,11 @@
 //! Which instances are kept in memory while they wait, and for how long.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use tokio::sync::watch;
 
 /// An instance is kept for so many times as long as it would take to rebuild it: then replays take a twentieth of the
 /// machine's time at most, whatever the wait turns out to be.
@@ -10,6 +13,43 @@ const WORTH: u32 = 20;
 
 /// No instance is kept longer than this for the sake of its replay.
 const LONGEST: Duration = Duration::from_secs(600);
+
+/// Whose instances are to be given up while their tasks wait: others stand in line that need their places.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Crowd {
+    /// There is no place left for anybody.
+    pub all: bool,
+    /// Those that run as many tasks as they may, and have more in line.
+    pub namespaces: HashSet<Arc<str>>,
+    /// The same, by digest.
+    pub plugins: HashSet<Arc<str>>,
+}
+
+/// The crowd, for one task.
+#[derive(Debug)]
+pub(crate) struct Crowded {
+    pub crowd: watch::Receiver<Crowd>,
+    pub namespace: String,
+    pub plugin: String,
+}
+
+impl Crowded {
+    /// For a run that waits for nothing.
+    pub fn never() -> Self {
+        let (_, crowd) = watch::channel(Crowd::default());
+        Self { crowd, namespace: String::new(), plugin: String::new() }
+    }
+
+    /// Returns when this task's place would be of use to another.
+    pub async fn comes(&self) {
+        let wanted = |crowd: &Crowd| {
+            crowd.all
+                || crowd.namespaces.contains(self.namespace.as_str())
+                || crowd.plugins.contains(self.plugin.as_str())
+        };
+        let _ = self.crowd.clone().wait_for(wanted).await;
+    }
+}
 
 /// How long, and in how much memory, instances are kept while they wait.
 /// The default keeps none.

@@ -132,10 +132,11 @@ pub(crate) fn unfinished_below(sql: &Connection, task: i64) -> Result<Vec<(Moved
             "WITH RECURSIVE below (n) AS (
                  SELECT n FROM task WHERE parent = ?1
                  UNION ALL SELECT task.n FROM task JOIN below ON task.parent = below.n)
-             SELECT task.n, task.namespace, task.digest, task.owner FROM below JOIN task ON task.n = below.n WHERE task.ended_at IS NULL",
+             SELECT task.n, task.namespace, task.digest, task.deadline, task.owner
+             FROM below JOIN task ON task.n = below.n WHERE task.ended_at IS NULL",
         )
         .map_err(failed(WHAT))?;
-    let rows = select.query_map(params![task], |row| Ok((owners::moved(row)?, row.get(3)?))).map_err(failed(WHAT))?;
+    let rows = select.query_map(params![task], |row| Ok((owners::moved(row)?, row.get(4)?))).map_err(failed(WHAT))?;
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
 }
 

@@ -214,6 +214,8 @@ pub(crate) struct Moved {
     pub n: i64,
     pub namespace: String,
     pub digest: String,
+    /// `None`: it has ended.
+    pub deadline: Option<Timestamp>,
 }
 
 /// Takes a task over. `None`: it was not `from`'s any more, or has ended.
@@ -228,7 +230,7 @@ pub(crate) fn claim(
         .sql
         .prepare_cached(&format!(
             "{CHANGE} WHERE n = ?5 AND owner IS ?1 AND (ended_at IS NULL OR ticket IS NOT NULL)
-             RETURNING n, namespace, digest"
+             RETURNING n, namespace, digest, iif(ended_at IS NULL, deadline, NULL)"
         ))
         .and_then(|mut update| {
             update.query_row(params![from.owner, me, from.dead, millis(now), task], moved).optional()
@@ -242,7 +244,7 @@ pub(crate) fn claim(
 pub(crate) struct Claimed {
     /// How many tasks.
     pub tasks: usize,
-    /// Those of them that have something to do now.
+    /// Those of them that have something to do now. What waits and is past its deadline needs nobody to run it.
     pub ready: Vec<Moved>,
 }
 
@@ -258,12 +260,13 @@ pub(crate) fn claim_batch(tx: &Tx<'_>, from: Predecessor, me: i64, now: Timestam
             .sql
             .prepare_cached(&format!(
                 "{CHANGE} WHERE n IN ({which})
-                 RETURNING n, namespace, digest, state <> 'waiting' OR coalesce(due_at <= ?4, FALSE)"
+                 RETURNING n, namespace, digest, iif(ended_at IS NULL, deadline, NULL),
+                     state <> 'waiting' OR coalesce(due_at <= ?4 AND deadline > ?4, FALSE)"
             ))
             .map_err(failed(WHAT))?;
         let rows = update
             .query_map(params![from.owner, me, from.dead, millis(now), BATCH as i64], |row| {
-                Ok((moved(row)?, row.get(3)?))
+                Ok((moved(row)?, row.get(4)?))
             })
             .map_err(failed(WHAT))?;
         for row in rows {
@@ -303,7 +306,8 @@ pub(crate) fn release(tx: &Tx<'_>, me: i64) -> Result<(), StoreError> {
 }
 
 pub(super) fn moved(row: &Row<'_>) -> rusqlite::Result<Moved> {
-    Ok(Moved { n: row.get(0)?, namespace: row.get(1)?, digest: row.get(2)? })
+    let deadline = row.get::<_, Option<i64>>(3)?.map(|at| Timestamp::from_millis(at.max(0).cast_unsigned()));
+    Ok(Moved { n: row.get(0)?, namespace: row.get(1)?, digest: row.get(2)?, deadline })
 }
 
 fn millis(at: Timestamp) -> i64 {

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::failure::failed;
 use super::notice::Notice;
-use super::step::Lease;
+use super::step::{Lease, Step};
 use super::writer::Tx;
 use super::{Kin, Owners, children, events, plugins, questions, removal};
 use crate::clock::Timestamp;
 use crate::host::TaskFilter;
 use crate::journal::{EventKind, NewEntry};
 use crate::plugin::Grants;
-use crate::task::{RetryPolicy, Task, TaskId, TaskState, Waiting, WaitingOn};
+use crate::task::{LifeEvent, RetryPolicy, Task, TaskId, TaskState, Waiting, WaitingOn};
 use crate::{Error, Limits, StoreError};
 
 const WHAT: &str = "a task";
@@ -292,25 +292,51 @@ pub(crate) struct Due {
     pub at: Timestamp,
     pub namespace: String,
     pub digest: String,
+    /// `None`: it has ended.
+    pub deadline: Option<Timestamp>,
 }
 
 /// The first tasks of `owner` that are due: waiting ones, and ended ones that owe a `cancel-task`.
 pub(crate) fn due(sql: &Connection, owner: i64, limit: usize) -> Result<Vec<Due>, StoreError> {
     let mut select = sql
         .prepare_cached(
-            "SELECT * FROM (SELECT n, due_at, namespace, digest FROM task
+            "SELECT * FROM (SELECT n, due_at, namespace, digest, deadline FROM task
                             WHERE ended_at IS NULL AND owner = ?1 AND due_at IS NOT NULL ORDER BY due_at LIMIT ?2)
              UNION ALL
-             SELECT * FROM (SELECT n, due_at, namespace, digest FROM task
+             SELECT * FROM (SELECT n, due_at, namespace, digest, NULL FROM task
                             WHERE ended_at IS NOT NULL AND ticket IS NOT NULL AND owner = ?1 AND due_at IS NOT NULL
                             ORDER BY due_at LIMIT ?2)
              ORDER BY due_at LIMIT ?2",
         )
         .map_err(failed(WHAT))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let due = |row: &Row<'_>| Ok(Due { n: row.get(0)?, at: at(row, 1)?, namespace: row.get(2)?, digest: row.get(3)? });
+    let due = |row: &Row<'_>| {
+        let (n, at, namespace, digest) = (row.get(0)?, at(row, 1)?, row.get(2)?, row.get(3)?);
+        Ok(Due { n, at, namespace, digest, deadline: at_some(row, 4)? })
+    };
     let rows = select.query_map(params![owner, limit], due).map_err(failed(WHAT))?;
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
+}
+
+/// Ends those of these tasks whose deadlines have passed, if they are `owner`'s. Gives how many.
+pub(crate) fn expire(tx: &mut Tx<'_>, owner: i64, tasks: &[i64], now: Timestamp) -> Result<usize, StoreError> {
+    let mut ended = 0;
+    for task in tasks {
+        let epoch: Option<i64> = tx
+            .sql
+            .prepare_cached(
+                "SELECT epoch FROM task WHERE n = ?1 AND owner = ?2 AND ended_at IS NULL AND deadline <= ?3",
+            )
+            .and_then(|mut select| {
+                select.query_row(params![task, owner, now.as_millis().cast_signed()], |row| row.get(0)).optional()
+            })
+            .map_err(failed(WHAT))?;
+        let Some(epoch) = epoch else { continue };
+        let lease = Some(Lease { owner, epoch });
+        let step = Step { lease, event: Some(LifeEvent::DeadlinePassed), ..Step::default() };
+        ended += usize::from(step.take(tx, *task, now)?.is_ok());
+    }
+    Ok(ended)
 }
 
 /// `cancel-task` has not returned: it is called again at `until`.

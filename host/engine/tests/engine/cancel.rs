@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::common::{
-    CANCELLED, FOR_EVER, Guest, advancing, ask, begin, clock, cold_host_at, error, event, failure, find, host_at,
-    pending, said, say, spin, yes,
+    CANCELLED, FOR_EVER, Guest, advancing, ask, begin, clock, cold_host_at, error, event, eventually, failure, find,
+    host_at, pending, said, say, spin, yes,
 };
 use longhaul::{ErrorClass, EventKind, Host, NewTask, Reply, SimulatedClock, TaskId, TaskState};
 
@@ -158,6 +158,63 @@ async fn promise_9_a_request_outlives_the_host() {
     host.shutdown().await;
     let host = cold_host_at(dir.path(), &clock).await;
     assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Cancelled);
+}
+
+fn asks_and_cleans_up() -> Guest {
+    Guest::new(&format!("{} {}", ask(None), error(CANCELLED, None))).with_question()
+}
+
+/// Bytes of the one instance that is kept while its task waits, or of none.
+async fn kept(host: &Host, bytes: u64) {
+    eventually(async || (longhaul::testing::warm_bytes(host) == bytes).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_9_cancel_of_a_task_whose_instance_is_kept_or_dropped_through_its_host_or_another() {
+    for (warm, bytes) in [(Duration::from_secs(3_600), 4 << 20), (Duration::ZERO, 0)] {
+        for through_another in [false, true] {
+            let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+            let owner = Host::builder().data_dir(dir.path()).clock(clock.clone()).warm(warm).open().await.unwrap();
+            let other = Host::builder().data_dir(dir.path()).clock(clock).take_over(false).open().await.unwrap();
+            let task = begin(&owner, &asks_and_cleans_up()).await;
+            event(&owner, &task, "question", 0).await;
+            kept(&owner, bytes).await;
+            cancelled(if through_another { &other } else { &owner }, &task, TaskState::Waiting).await;
+            kept(&owner, 0).await;
+        }
+    }
+}
+
+/// Its owner is dead, and nobody has taken it over: the request is kept for whoever does.
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_9_cancel_of_a_stalled_task() {
+    let polls = format!(
+        "{} (loop $l (br_if $l (i32.eqz (call $is_cancelled)))) {}",
+        say("(i32.const 1)"),
+        error(CANCELLED, None)
+    );
+    for (guest, reached, found, then) in [
+        (Guest::new(&polls), "progress", TaskState::Running, TaskState::Running),
+        // It waits for nothing any more.
+        (asks_and_cleans_up(), "question", TaskState::Waiting, TaskState::Queued),
+    ] {
+        let (dir, clock, host) = open().await;
+        let task = begin(&host, &guest).await;
+        event(&host, &task, reached, 0).await;
+        // The lock of owner 999 is held by nobody.
+        eventually(async || (host.task(&task).await.unwrap().state == found).then_some(())).await;
+        crate::common::database(dir.path()).execute("UPDATE task SET owner = 999, epoch = epoch + 1", []).unwrap();
+        host.shutdown().await;
+        let host = Host::builder().data_dir(dir.path()).clock(clock).take_over(false).open().await.unwrap();
+        assert_eq!(host.cancel(&task).await.unwrap(), found);
+        assert_eq!(host.cancel(&task).await.unwrap(), then);
+        let stalled = host.task(&task).await.unwrap();
+        assert!(stalled.stalled && stalled.cancel_requested && !stalled.state.is_terminal(), "{stalled:?}");
+        assert!(host.adopt(&task).await.unwrap());
+        assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Cancelled);
+        let names = crate::common::names(&host, &task).await;
+        assert_eq!(names.iter().filter(|name| *name == "cancel-requested").count(), 1, "{names:?}");
+    }
 }
 
 /// Whatever comes first, the task ends once, its journal ends with its end, and what was said stays true.

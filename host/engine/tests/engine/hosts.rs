@@ -216,6 +216,25 @@ async fn promise_2_the_tasks_of_a_frozen_owner_are_taken_over_and_it_is_not_forg
     eventually(async || (of("SELECT count(*) FROM owner") == 1).then_some(())).await;
 }
 
+/// As after a freeze: others took it over and died, before its guest was seen to have lost it.
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_2_a_task_that_comes_back_to_its_owner_goes_on_there() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let warm = Duration::from_secs(3_600);
+    let host = Host::builder().data_dir(dir.path()).clock(clock).warm(warm).open().await.unwrap();
+    let task = begin(&host, &Guest::new(&ask(None)).with_question()).await;
+    event(&host, &task, "question", 0).await;
+    dies(dir.path());
+    database(dir.path()).execute("UPDATE task SET epoch = epoch + 1", []).unwrap();
+    eventually(async || {
+        let mine = "SELECT owner <> 999 FROM task";
+        database(dir.path()).query_row(mine, [], |row| row.get::<_, bool>(0)).unwrap().then_some(())
+    })
+    .await;
+    host.answer(&task, 1, yes()).await.unwrap();
+    assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Completed);
+}
+
 /// Makes it look as if the owner of all tasks had died.
 fn dies(dir: &Path) {
     database(dir).execute("UPDATE task SET owner = 999 WHERE ended_at IS NULL", []).unwrap();

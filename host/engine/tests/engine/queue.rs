@@ -132,6 +132,80 @@ async fn a_long_line_of_one_namespace_does_not_delay_another() {
     }
 }
 
+/// A cap that holds one back is of no use to it where another's instance waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_waits_is_given_up_only_where_that_helps() {
+    let one = QueueLimits { running: 1, ..QueueLimits::default() };
+    let asks = Guest::new(&ask(None)).with_question();
+    let by_namespace = async |host: &Host| {
+        let (a, b) = (host.namespace("a"), host.namespace("b"));
+        [(b, "test"), (a.clone(), "test"), (a, "test")]
+    };
+    let by_plugin = async |host: &Host| {
+        let other = Guest { manifest: manifest("other", "run"), ..asks.clone() };
+        host.install(other.build()).await.unwrap();
+        [(host.clone(), "other"), (host.clone(), "test"), (host.clone(), "test")]
+    };
+    for plugins in [false, true] {
+        let (_dir, _clock, host) = open(|builder| {
+            let builder = builder.warm(Duration::from_secs(3_600));
+            if plugins { builder.plugin_queue(one) } else { builder.namespace_queue(one) }
+        })
+        .await;
+        host.install(asks.build()).await.unwrap();
+        let starts = if plugins { by_plugin(&host).await } else { by_namespace(&host).await };
+        for (host, plugin) in starts {
+            let task = host.start(NewTask::new(plugin, "run")).await.unwrap().id;
+            event(&host, &task, "question", 0).await;
+        }
+        // The second was dropped for the third; the first keeps its 4 MiB.
+        eventually(async || (longhaul::testing::warm_bytes(&host) == 2 * (4 << 20)).then_some(())).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_6_a_deadline_passes_while_a_cap_holds_the_task_back() {
+    let limits = QueueLimits { running: 1, queued: 1, ..QueueLimits::default() };
+    let (_dir, clock, host) = open(|builder| builder.namespace_queue(limits)).await;
+    host.install(Guest::new(FOR_EVER).build()).await.unwrap();
+    let first = start(&host).await;
+    running(&host, &first).await;
+    let second = host.start(new().deadline(Duration::from_secs(60))).await.unwrap().id;
+    clock.advance(Duration::from_secs(59));
+    assert_eq!(host.task(&second).await.unwrap().state, TaskState::Queued);
+    clock.advance(Duration::from_secs(1));
+    let done = host.wait(&second).await.unwrap();
+    assert_eq!(done.error.unwrap().code, "deadline");
+    assert_eq!(host.task(&first).await.unwrap().state, TaskState::Running);
+    // It stands in line no more.
+    eventually(async || host.start(new()).await.ok()).await;
+}
+
+/// Not even one place is needed for that: a task that computes for ever has it.
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_6_a_thousand_deadlines_that_passed_while_no_host_was_open_are_judged_when_one_is() {
+    let (dir, clock, host) = open(|builder| builder.warm(Duration::ZERO)).await;
+    host.install(Guest::new(&ask(None)).with_question().build()).await.unwrap();
+    host.install(Guest { manifest: manifest("other", "run"), ..Guest::new(FOR_EVER) }.build()).await.unwrap();
+    let computes = host.start(NewTask::new("other", "run")).await.unwrap().id;
+    running(&host, &computes).await;
+    let starts = (0..1_000).map(|_| host.start(new().deadline(Duration::from_secs(60))));
+    let started = futures_util::future::try_join_all(starts).await.unwrap();
+    for task in &started {
+        event(&host, &task.id, "question", 0).await;
+    }
+    host.shutdown().await;
+    clock.advance(Duration::from_secs(3_600));
+    let limits = QueueLimits { running: 1, ..QueueLimits::default() };
+    let host = Host::builder().data_dir(dir.path()).clock(clock).namespace_queue(limits).open().await.unwrap();
+    for task in &started {
+        let done = host.wait(&task.id).await.unwrap();
+        assert_eq!((done.state, done.error.unwrap().code.as_str()), (TaskState::Failed, "deadline"));
+        assert!(done.questions.is_empty());
+    }
+    running(&host, &computes).await;
+}
+
 /// There are 1,024 memories for all instances, and each of these has 41.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_exhausted_pool_of_instances_makes_tasks_wait_and_fails_none() {

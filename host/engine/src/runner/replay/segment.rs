@@ -12,7 +12,9 @@ use crate::plugin::Ready;
 use crate::runner::Runner;
 use crate::runner::drive::checked;
 use crate::runner::segment::call;
-use crate::sandbox::{How, Inbox, Instance, Interrupted, Opened, Request, Returned, Run, Seed, Stop, wasi_context};
+use crate::sandbox::{
+    Crowded, How, Inbox, Instance, Interrupted, Opened, Request, Returned, Run, Seed, Stop, wasi_context,
+};
 use crate::store::{self, RunRow};
 use crate::task::{Broke, ErrorClass, Output};
 
@@ -143,7 +145,7 @@ impl Runner {
             settings,
             Opened::default(),
             warm,
-            never.clone(),
+            Crowded::never(),
             never,
             requests,
             crash,
