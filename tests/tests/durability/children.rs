@@ -73,7 +73,7 @@ async fn promise_3_a_family_of_which_a_guest_is_dropped_at_any_effect_is_the_sam
 }
 
 /// Runs the binary until it dies as planned, and reads what it has left; then lets the family come to its end.
-async fn killed(plan: &str) -> bool {
+async fn killed(plan: String) -> bool {
     let cli = Cli::new();
     with_probe(&cli.data()).await;
     let probe = cli.file("probe.wasm", component("probe"));
@@ -105,25 +105,17 @@ async fn killed(plan: &str) -> bool {
     crashed
 }
 
-async fn killed_at_every(point: &str, at_least: usize) {
-    let mut deaths = 0;
-    while killed(&format!("{point}:{}", deaths + 1)).await {
-        deaths += 1;
-    }
-    assert!(deaths >= at_least, "only {deaths} deaths at {point}");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_1_a_family_killed_before_any_commit_is_whole_again() {
-    killed_at_every("before-commit", 10).await;
+    crate::killed_at_every("before-commit", 10, killed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_1_a_family_killed_after_any_commit_is_whole_again() {
-    killed_at_every("after-commit", 10).await;
+    crate::killed_at_every("after-commit", 10, killed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_1_a_family_killed_at_any_effect_is_whole_again() {
-    killed_at_every("effect", 10).await;
+    crate::killed_at_every("effect", 10, killed).await;
 }

@@ -71,7 +71,7 @@ async fn promise_3_a_guest_dropped_at_any_effect_is_given_the_same_again() {
 }
 
 /// Runs the binary until it dies as planned, and reads what it has left; then lets the task come to its end.
-async fn killed(plan: &str) -> bool {
+async fn killed(plan: String) -> bool {
     let cli = Cli::new();
     with_probe(&cli.data()).await;
     let probe = cli.file("probe.wasm", component("probe"));
@@ -110,25 +110,17 @@ async fn killed(plan: &str) -> bool {
     crashed
 }
 
-async fn killed_at_every(point: &str, at_least: usize) {
-    let mut deaths = 0;
-    while killed(&format!("{point}:{}", deaths + 1)).await {
-        deaths += 1;
-    }
-    assert!(deaths >= at_least, "only {deaths} deaths at {point}");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_1_a_process_killed_before_any_commit_loses_nothing_that_was_seen() {
-    killed_at_every("before-commit", 15).await;
+    crate::killed_at_every("before-commit", 15, killed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_1_a_process_killed_after_any_commit_loses_nothing_that_was_seen() {
-    killed_at_every("after-commit", 15).await;
+    crate::killed_at_every("after-commit", 15, killed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_1_a_process_killed_at_any_effect_loses_nothing_that_was_seen() {
-    killed_at_every("effect", 60).await;
+    crate::killed_at_every("effect", 60, killed).await;
 }

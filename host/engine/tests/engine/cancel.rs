@@ -6,13 +6,7 @@ use crate::common::{
     CANCELLED, FOR_EVER, Guest, advancing, ask, begin, clock, cold_host_at, error, event, eventually, failure, find,
     host_at, pending, said, say, spin, yes,
 };
-use longhaul::{ErrorClass, EventKind, Host, NewTask, Reply, SimulatedClock, TaskId, TaskState};
-
-async fn open() -> (tempfile::TempDir, SimulatedClock, Host) {
-    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
-    let host = cold_host_at(dir.path(), &clock).await;
-    (dir, clock, host)
-}
+use longhaul::{ErrorClass, EventKind, Host, NewTask, Reply, TaskId, TaskState};
 
 /// Cancels twice, and waits for the end, which nothing after it changes.
 async fn cancelled(host: &Host, task: &TaskId, found: TaskState) {
@@ -33,7 +27,7 @@ async fn cancelled(host: &Host, task: &TaskId, found: TaskState) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_cancel_of_a_task_that_waits_for_a_person() {
-    let (_dir, _clock, host) = open().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     // `err(cancelled)` from the wait: the tool cleans up, and says that it stopped.
     let task = begin(&host, &Guest::new(&format!("{} {}", ask(None), error(CANCELLED, None))).with_question()).await;
     event(&host, &task, "question", 0).await;
@@ -44,7 +38,7 @@ async fn promise_9_cancel_of_a_task_that_waits_for_a_person() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_cancel_of_a_task_that_waits_for_a_timer() {
-    let (_dir, clock, host) = open().await;
+    let (_dir, clock, host) = crate::common::cold_host().await;
     let sleeps = format!(
         "(call $sleep (i64.const 86400000) (i32.const 3000)) {} {}",
         say("(i32.load8_u (i32.const 3000))"),
@@ -59,7 +53,7 @@ async fn promise_9_cancel_of_a_task_that_waits_for_a_timer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_cancel_of_a_task_that_waits_for_its_ticket_or_another_attempt() {
-    let (_dir, _clock, host) = open().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     let guest = Guest { await_task: "unreachable".into(), ..Guest::new(&pending(2048, 3, Some(60_000))) };
     let task = begin(&host, &guest).await;
     event(&host, &task, "checkpoint", 0).await;
@@ -71,7 +65,7 @@ async fn promise_9_cancel_of_a_task_that_waits_for_its_ticket_or_another_attempt
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_cancel_of_a_task_that_runs() {
-    let (_dir, _clock, host) = open().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     let polls = format!(
         "{} (loop $l (br_if $l (i32.eqz (call $is_cancelled)))) {}",
         say("(i32.const 1)"),
@@ -100,7 +94,7 @@ async fn promise_9_cancel_of_a_task_that_stands_in_line() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_cancel_of_a_completed_or_failed_task_changes_nothing() {
-    let (_dir, _clock, host) = open().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     for (guest, state) in [(Guest::new(""), TaskState::Completed), (Guest::new("unreachable"), TaskState::Failed)] {
         let task = begin(&host, &guest).await;
         let done = serde_json::to_value(host.wait(&task).await.unwrap()).unwrap();
@@ -114,7 +108,7 @@ async fn promise_9_cancel_of_a_completed_or_failed_task_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_done_after_the_request_is_completed() {
-    let (_dir, _clock, host) = open().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     let task = begin(&host, &Guest::new(&ask(None)).with_question()).await;
     event(&host, &task, "question", 0).await;
     assert_eq!(host.cancel(&task).await.unwrap(), TaskState::Waiting);
@@ -126,7 +120,7 @@ async fn promise_9_done_after_the_request_is_completed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_one_that_says_it_was_cancelled_and_was_not_has_failed() {
-    let (_dir, _clock, host) = open().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     let task = begin(&host, &Guest::new(&error(CANCELLED, None))).await;
     assert_eq!(failure(&host, &task).await.1, "cancelled");
 }
@@ -135,7 +129,7 @@ async fn promise_9_one_that_says_it_was_cancelled_and_was_not_has_failed() {
 async fn promise_9_a_guest_that_ignores_the_request_is_stopped_ten_seconds_after_it() {
     let sleeps = "(loop $l (call $sleep (i64.const 1000) (i32.const 3000)) (br $l))";
     for ignores in [FOR_EVER, sleeps] {
-        let (_dir, clock, host) = open().await;
+        let (_dir, clock, host) = crate::common::cold_host().await;
         let task = begin(&host, &Guest::new(&format!("{} {ignores}", say("(i32.const 1)")))).await;
         event(&host, &task, "progress", 0).await;
         assert!(!host.cancel(&task).await.unwrap().is_terminal());
@@ -149,7 +143,7 @@ async fn promise_9_a_guest_that_ignores_the_request_is_stopped_ten_seconds_after
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_a_request_outlives_the_host() {
-    let (dir, clock, host) = open().await;
+    let (dir, clock, host) = crate::common::cold_host().await;
     let task = begin(&host, &Guest::new(&format!("{} {}", ask(None), error(CANCELLED, None))).with_question()).await;
     event(&host, &task, "question", 0).await;
     host.shutdown().await;
@@ -198,7 +192,7 @@ async fn promise_9_cancel_of_a_stalled_task() {
         // It waits for nothing any more.
         (asks_and_cleans_up(), "question", TaskState::Waiting, TaskState::Queued),
     ] {
-        let (dir, clock, host) = open().await;
+        let (dir, clock, host) = crate::common::cold_host().await;
         let task = begin(&host, &guest).await;
         event(&host, &task, reached, 0).await;
         // The lock of owner 999 is held by nobody.
@@ -259,12 +253,6 @@ async fn promise_9_races_of_cancel_completion_and_answer_lose_nothing() {
     }
     // Whoever still ran has been told.
     host.shutdown().await;
-    let after: i64 = crate::common::database(dir.path())
-        .query_row(
-            "SELECT count(*) FROM entry JOIN task ON task.n = entry.task WHERE entry.seq > task.ended_seq",
-            [],
-            |row| row.get(0),
-        )
-        .unwrap();
+    let after = crate::common::after_the_end(dir.path());
     assert_eq!(after, 0, "a journal ends with the task's end");
 }

@@ -4,28 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{
-    FAILED, Guest, INVALID_INPUT, START, UNAVAILABLE, advancing, ask, clock, cold_host_at, error, event, find, kid,
-    manifest, names, needing, open, parent, pending, result_of, said, say, structured, wait_any, yes,
+    FAILED, Guest, INVALID_INPUT, START, UNAVAILABLE, advancing, ask, cold_host_at, error, event, find, kid, manifest,
+    names, needing, open, parent, pending, result_of, said, say, structured, wait_any, yes,
 };
 use longhaul::testing::{CrashPlan, CrashPoint};
-use longhaul::{Error, EventKind, Host, NewTask, SimulatedClock, Task, TaskId, TaskState, WaitingOn};
+use longhaul::{Error, EventKind, Host, NewTask, Task, TaskId, TaskState, WaitingOn};
 use serde_json::json;
-
-async fn host() -> (tempfile::TempDir, SimulatedClock, Host) {
-    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
-    let host = cold_host_at(dir.path(), &clock).await;
-    (dir, clock, host)
-}
-
-/// Starts the parent with its grant.
-async fn start(host: &Host, parent: &Guest) -> TaskId {
-    let plugin = host.install(parent.build()).await.unwrap();
-    host.start(NewTask::new(plugin.digest, "run").grant_tool("kid/run")).await.unwrap().id
-}
 
 /// Starts the parent, and waits for its end.
 async fn run(host: &Host, parent: &Guest) -> (Task, Vec<f64>) {
-    let task = start(host, parent).await;
+    let task = crate::common::start_parent(host, parent).await;
     let done = host.wait(&task).await.unwrap();
     (done, said(host, &task).await)
 }
@@ -47,7 +35,7 @@ async fn refusals(host: &Host, task: &TaskId) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_parent_waits_for_children_and_questions_together() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     // Each of the children asks, so the test says which of the three is first.
     host.install(kid(&format!("{} {}", ask(None), structured(2100, 18))).build()).await.unwrap();
     let round = |on: &[u32]| format!("{} {}", wait_any(on, None), say("(i32.load (i32.const 3108))"));
@@ -61,7 +49,7 @@ async fn a_parent_waits_for_children_and_questions_together() {
         open = open(None),
         result = result_of(3),
     ));
-    let task = start(&host, &guest).await;
+    let task = crate::common::start_parent(&host, &guest).await;
     find(&host, &task, 0, |event| matches!(&event.kind, EventKind::ChildStarted { handle: 3, .. })).await.unwrap();
     let children = host.task(&task).await.unwrap().children;
     assert_eq!(children.iter().map(|child| child.handle).collect::<Vec<_>>(), [1, 3], "handles and questions count on");
@@ -90,7 +78,7 @@ async fn a_parent_waits_for_children_and_questions_together() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_childs_failure_is_the_parents_to_judge() {
-    let (_dir, clock, host) = host().await;
+    let (_dir, clock, host) = crate::common::cold_host().await;
     let guest = parent(&format!(
         "{START} {} {} {} {} {}",
         wait_any(&[1], None),
@@ -109,7 +97,7 @@ async fn a_childs_failure_is_the_parents_to_judge() {
         (String::new(), [0.0, 0.0, 0.0]),
     ] {
         host.install(kid(&execute).build()).await.unwrap();
-        let task = start(&host, &guest).await;
+        let task = crate::common::start_parent(&host, &guest).await;
         let done = advancing(&clock, Duration::from_secs(1), host.wait(&task)).await.unwrap();
         assert_eq!(done.state, TaskState::Completed, "{execute}: {:?}", done.error);
         let said = said(&host, &task).await;
@@ -124,11 +112,11 @@ async fn a_childs_failure_is_the_parents_to_judge() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_for_a_child_may_time_out_and_the_child_goes_on() {
-    let (_dir, clock, host) = host().await;
+    let (_dir, clock, host) = crate::common::cold_host().await;
     host.install(kid(&ask(None)).build()).await.unwrap();
     let (found, place) = (say("(i32.load8_u (i32.const 3104))"), say("(i32.load (i32.const 3108))"));
     let guest = parent(&format!("{START} {} {found} {} {place}", wait_any(&[1], Some(60_000)), wait_any(&[1], None)));
-    let task = start(&host, &guest).await;
+    let task = crate::common::start_parent(&host, &guest).await;
     let child = event(&host, &task, "child-started", 0).await;
     let EventKind::ChildStarted { child, .. } = child.kind else { panic!() };
     event(&host, &child, "question", 0).await;
@@ -140,12 +128,12 @@ async fn a_wait_for_a_child_may_time_out_and_the_child_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_runs_the_build_that_was_newest_when_it_was_started() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     let build = |n: i32| {
         kid(&format!("{} {} {}", say(&format!("(i32.const {n})")), ask(None), say(&format!("(i32.const {n})"))))
     };
     host.install(build(1).build()).await.unwrap();
-    let task = start(&host, &parent(&format!("{START} {}", wait_any(&[1], None)))).await;
+    let task = crate::common::start_parent(&host, &parent(&format!("{START} {}", wait_any(&[1], None)))).await;
     let EventKind::ChildStarted { child, .. } = event(&host, &task, "child-started", 0).await.kind else { panic!() };
     event(&host, &child, "question", 0).await;
     host.install(build(2).build()).await.unwrap();
@@ -156,7 +144,7 @@ async fn a_child_runs_the_build_that_was_newest_when_it_was_started() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_has_its_parents_namespace_session_context_limits_and_deadline() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     host.install(kid("").build()).await.unwrap();
     let plugin = host.install(parent(&format!("{START} {}", wait_any(&[1], None))).build()).await.unwrap();
     let host = host.namespace("tenant");
@@ -174,7 +162,7 @@ async fn a_child_has_its_parents_namespace_session_context_limits_and_deadline()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_5_only_a_tool_that_is_declared_and_granted_is_started() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     host.install(kid("").build()).await.unwrap();
     let tries = format!("{START} {}", started());
     // Declared, not granted.
@@ -203,7 +191,7 @@ async fn promise_5_only_a_tool_that_is_declared_and_granted_is_started() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_5_grants_pass_on_to_children_that_declare_them() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     let grandchild = Guest { manifest: manifest("grandkid", "run"), ..Guest::new("") };
     host.install(grandchild.build()).await.unwrap();
     let start_grandchild = START.replace("(i32.const 7)", "(i32.const 12)");
@@ -233,7 +221,7 @@ async fn promise_5_grants_pass_on_to_children_that_declare_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_5_a_refusal_is_judged_once_and_not_again_by_a_replay() {
-    let (dir, clock, host) = host().await;
+    let (dir, clock, host) = crate::common::cold_host().await;
     host.install(kid("").build()).await.unwrap();
     let guest = parent(&format!("{START} {} {} {START} {}", started(), ask(None), started()));
     let plugin = host.install(guest.build()).await.unwrap();
@@ -252,7 +240,7 @@ async fn promise_5_a_refusal_is_judged_once_and_not_again_by_a_replay() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_no_tool_can_be_started_with_is_malformed_or_refused() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     let picky = r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}"#;
     let picky = manifest("kid", "run").replace(r#"{"type":"object"}"#, picky);
     host.install(Guest { manifest: picky, ..Guest::new("") }.build()).await.unwrap();
@@ -294,7 +282,7 @@ async fn what_no_tool_can_be_started_with_is_malformed_or_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handle_of_somebody_else_is_unknown() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     // A child that waits for the handle of its own parent's child, which is 1 there.
     let curious = format!(
         "{} {} {} {} (call $withdraw (i32.const 1))",
@@ -358,7 +346,7 @@ async fn promise_3_a_parent_dropped_at_any_effect_starts_no_child_twice() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_6_a_task_starts_a_hundred_children() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     host.install(kid("").build()).await.unwrap();
     let guest = parent(&format!(
         "(local.set $n (i64.const 101))
@@ -374,7 +362,7 @@ async fn promise_6_a_task_starts_a_hundred_children() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_6_a_tree_has_a_hundred_tasks_below_its_root() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     // Each child starts ten more, one after the other: of the tenth, the last is one too many.
     let many = |n: usize| format!("{START} {}", say("(i32.load8_u (i32.const 3000))")).repeat(n);
     let leaf = START.replace("(i32.const 7)", "(i32.const 8)");
@@ -401,7 +389,7 @@ async fn promise_6_a_tree_has_a_hundred_tasks_below_its_root() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_6_children_stand_eight_below_their_root() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     // It starts itself, and waits for that if it can.
     let guest = format!(
         "{START} {} (if (i32.eqz (i32.load8_u (i32.const 3000))) (then {}))",

@@ -6,18 +6,7 @@ use crate::common::{
     CANCELLED, Guest, START, UNAVAILABLE, advancing, ask, clock, cold_host_at, error, event, find, kid, names, needing,
     parent, pending, result_of, said, say, wait_any, yes,
 };
-use longhaul::{Error, EventKind, Host, NewTask, QueueLimits, SimulatedClock, TaskId, TaskState};
-
-async fn host() -> (tempfile::TempDir, SimulatedClock, Host) {
-    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
-    let host = cold_host_at(dir.path(), &clock).await;
-    (dir, clock, host)
-}
-
-async fn start(host: &Host, parent: &Guest) -> TaskId {
-    let plugin = host.install(parent.build()).await.unwrap();
-    host.start(NewTask::new(plugin.digest, "run").grant_tool("kid/run")).await.unwrap().id
-}
+use longhaul::{Error, EventKind, Host, NewTask, QueueLimits, TaskId, TaskState};
 
 /// The first child of a task, once it asks.
 async fn asking_child(host: &Host, task: &TaskId) -> TaskId {
@@ -33,7 +22,7 @@ fn obedient() -> Guest {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_childs_progress_and_questions_appear_under_every_task_above_it() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     // Root, child and grandchild: the last one reports and asks.
     let grandchild =
         Guest { manifest: needing("leaf", &[]), ..Guest::new(&format!("{} {}", say("(i32.const 7)"), ask(None))) };
@@ -108,7 +97,7 @@ async fn a_childs_progress_and_questions_appear_under_every_task_above_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_cancelling_a_parent_asks_the_whole_tree_to_stop_in_one_transaction() {
-    let (dir, _clock, host) = host().await;
+    let (dir, _clock, host) = crate::common::cold_host().await;
     let leaf = obedient();
     host.install(Guest { manifest: needing("leaf", &[]), ..leaf }.build()).await.unwrap();
     let start_leaf = START.replace("(i32.const 7)", "(i32.const 8)");
@@ -141,7 +130,7 @@ async fn promise_9_cancelling_a_parent_asks_the_whole_tree_to_stop_in_one_transa
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_a_child_alone_may_be_cancelled_and_its_parent_sees_it() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     host.install(obedient().build()).await.unwrap();
     let guest = parent(&format!(
         "{START} {} {} {} {}",
@@ -150,7 +139,7 @@ async fn promise_9_a_child_alone_may_be_cancelled_and_its_parent_sees_it() {
         say("(i32.load8_u (i32.const 3408))"),
         say("(i32.load8_u (i32.const 3416))"),
     ));
-    let task = start(&host, &guest).await;
+    let task = crate::common::start_parent(&host, &guest).await;
     let child = asking_child(&host, &task).await;
     host.cancel(&child).await.unwrap();
     let done = host.wait(&task).await.unwrap();
@@ -161,7 +150,7 @@ async fn promise_9_a_child_alone_may_be_cancelled_and_its_parent_sees_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn withdraw_asks_a_child_to_stop_once() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     host.install(obedient().build()).await.unwrap();
     // The parent asks too, so that the child is waiting when it is withdrawn.
     let guest = parent(&format!(
@@ -169,7 +158,7 @@ async fn withdraw_asks_a_child_to_stop_once() {
         ask(None),
         wait_any(&[1], None)
     ));
-    let task = start(&host, &guest).await;
+    let task = crate::common::start_parent(&host, &guest).await;
     let child = asking_child(&host, &task).await;
     event(&host, &task, "question", 0).await;
     host.answer(&task, 2, yes()).await.unwrap();
@@ -188,9 +177,9 @@ async fn a_child_ends_with_the_segment_that_started_it() {
         (pending(2048, 3, Some(60_000)), TaskState::Waiting),
         (error(UNAVAILABLE, Some(60_000)), TaskState::Waiting),
     ] {
-        let (dir, _clock, host) = host().await;
+        let (dir, _clock, host) = crate::common::cold_host().await;
         host.install(obedient().build()).await.unwrap();
-        let task = start(&host, &parent(&format!("{START} {} {how}", ask(None)))).await;
+        let task = crate::common::start_parent(&host, &parent(&format!("{START} {} {how}", ask(None)))).await;
         let child = asking_child(&host, &task).await;
         event(&host, &task, "question", 0).await;
         host.answer(&task, 2, yes()).await.unwrap();
@@ -200,23 +189,17 @@ async fn a_child_ends_with_the_segment_that_started_it() {
         let told = names(&host, &task).await.contains(&"child-ended".to_owned());
         assert_eq!(told, state == TaskState::Waiting, "{how}");
         host.shutdown().await;
-        let after: i64 = crate::common::database(dir.path())
-            .query_row(
-                "SELECT count(*) FROM entry JOIN task ON task.n = entry.task WHERE entry.seq > task.ended_seq",
-                [],
-                |row| row.get(0),
-            )
-            .unwrap();
+        let after = crate::common::after_the_end(dir.path());
         assert_eq!(after, 0, "{how}: a journal ends with the task's end");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_9_a_cancelled_parent_starts_no_child() {
-    let (_dir, _clock, host) = host().await;
+    let (_dir, _clock, host) = crate::common::cold_host().await;
     host.install(kid("").build()).await.unwrap();
     let guest = parent(&format!("{} {START} {}", ask(None), say("(i32.load8_u (i32.const 3004))")));
-    let task = start(&host, &guest).await;
+    let task = crate::common::start_parent(&host, &guest).await;
     event(&host, &task, "question", 0).await;
     host.cancel(&task).await.unwrap();
     let done = host.wait(&task).await.unwrap();
@@ -226,7 +209,7 @@ async fn promise_9_a_cancelled_parent_starts_no_child() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_childs_deadline_is_its_parents() {
-    let (_dir, clock, host) = host().await;
+    let (_dir, clock, host) = crate::common::cold_host().await;
     host.install(kid(&ask(None)).build()).await.unwrap();
     let plugin = host.install(parent(&format!("{START} {}", wait_any(&[1], None))).build()).await.unwrap();
     let new = NewTask::new(plugin.digest, "run").grant_tool("kid/run").deadline(Duration::from_secs(60));
@@ -239,9 +222,9 @@ async fn a_childs_deadline_is_its_parents() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tree_goes_when_its_root_is_removed_and_not_before() {
-    let (dir, _clock, host) = host().await;
+    let (dir, _clock, host) = crate::common::cold_host().await;
     host.install(kid(&ask(None)).build()).await.unwrap();
-    let task = start(&host, &parent(&format!("{START} {}", wait_any(&[1], None)))).await;
+    let task = crate::common::start_parent(&host, &parent(&format!("{START} {}", wait_any(&[1], None)))).await;
     let child = asking_child(&host, &task).await;
     let early = host.remove(&task).await.unwrap_err();
     assert!(matches!(early, Error::NotEnded { .. }), "{early}");
@@ -259,9 +242,9 @@ async fn a_tree_goes_when_its_root_is_removed_and_not_before() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_parent_hears_of_its_child_from_another_process() {
-    let (dir, clock, host) = host().await;
+    let (dir, clock, host) = crate::common::cold_host().await;
     host.install(kid(&ask(None)).build()).await.unwrap();
-    let task = start(&host, &parent(&format!("{START} {}", wait_any(&[1], None)))).await;
+    let task = crate::common::start_parent(&host, &parent(&format!("{START} {}", wait_any(&[1], None)))).await;
     let child = asking_child(&host, &task).await;
     host.shutdown().await;
     let open = || Host::builder().data_dir(dir.path()).clock(clock.clone()).take_over(false).open();
@@ -271,7 +254,7 @@ async fn a_parent_hears_of_its_child_from_another_process() {
     one.answer(&child, 1, yes()).await.unwrap();
     assert_eq!(other.wait(&task).await.unwrap().state, TaskState::Completed);
     // And the other way round: a request to stop reaches a child that runs elsewhere.
-    let task = start(&other, &parent(&format!("{START} {}", wait_any(&[1], None)))).await;
+    let task = crate::common::start_parent(&other, &parent(&format!("{START} {}", wait_any(&[1], None)))).await;
     let child = asking_child(&other, &task).await;
     other.shutdown().await;
     let third = open().await.unwrap();
@@ -283,9 +266,9 @@ async fn a_parent_hears_of_its_child_from_another_process() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn adopting_a_parent_adopts_the_tree() {
-    let (dir, clock, host) = host().await;
+    let (dir, clock, host) = crate::common::cold_host().await;
     host.install(kid(&ask(None)).build()).await.unwrap();
-    let task = start(&host, &parent(&format!("{START} {}", wait_any(&[1], None)))).await;
+    let task = crate::common::start_parent(&host, &parent(&format!("{START} {}", wait_any(&[1], None)))).await;
     let child = asking_child(&host, &task).await;
     host.shutdown().await;
     let host = Host::builder().data_dir(dir.path()).clock(clock.clone()).take_over(false).open().await.unwrap();

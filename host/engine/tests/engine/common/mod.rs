@@ -429,3 +429,22 @@ pub fn database(dir: &Path) -> rusqlite::Connection {
 pub async fn host(dir: &Path) -> longhaul::Host {
     longhaul::Host::builder().data_dir(dir).open().await.expect("a new host opens")
 }
+
+/// Entries that stand after the end of their task: a journal has none.
+pub fn after_the_end(dir: &Path) -> i64 {
+    let late = "SELECT count(*) FROM entry JOIN task ON task.n = entry.task WHERE entry.seq > task.ended_seq";
+    database(dir).query_row(late, [], |row| row.get(0)).unwrap()
+}
+
+/// A host on data of its own that keeps no instance warm, and the clock that it goes by.
+pub async fn cold_host() -> (tempfile::TempDir, SimulatedClock, Host) {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let host = cold_host_at(dir.path(), &clock).await;
+    (dir, clock, host)
+}
+
+/// Starts a parent that may start the tool of the plugin `kid`.
+pub async fn start_parent(host: &Host, parent: &Guest) -> TaskId {
+    let plugin = host.install(parent.build()).await.unwrap();
+    host.start(NewTask::new(plugin.digest, "run").grant_tool("kid/run")).await.unwrap().id
+}
