@@ -9,7 +9,7 @@ use longhaul_tests::embedded::journal;
 use serde_json::json;
 
 /// Each earlier version of the tables. See the README beside it for how it was made.
-const FIXTURES: &[&str] = &["schema-1"];
+const FIXTURES: &[&str] = &["schema-1", "schema-2"];
 
 fn copied(name: &str) -> (tempfile::TempDir, SimulatedClock) {
     let dir = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use crate::StoreError;
 
 /// One step for each `user_version`: step `n` takes a database of version `n` to `n + 1`. Steps are never changed once
 /// released.
-const STEPS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql")];
+const STEPS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
 
 /// How long a connection waits for another process's write to end before it says `Locked`.
 const BUSY: Duration = Duration::from_secs(5);

@@ -1,0 +1,1 @@
+-- Where a namespace's readers go on from: its public entries in the order in which they were committed.

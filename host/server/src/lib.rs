@@ -1,0 +1,3 @@
+//! The faces of a Longhaul host for agents: HTTP, server-sent events, webhooks and MCP.
+//!
+//! They are projections of the engine through its public API: nothing of a task lives only in a face.
