@@ -26,6 +26,7 @@
 #![deny(unsafe_code)]
 
 mod clock;
+mod egress;
 mod error;
 mod host;
 mod journal;
