@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::limits::{JOURNAL_BYTES, JOURNAL_ENTRIES};
 use crate::task::{Reply, TaskId, TaskState};
 
 /// Why the host did not do what it was asked.
@@ -76,6 +75,14 @@ pub enum Error {
         value: String,
         /// What is allowed.
         allowed: String,
+    },
+    /// There is no limit of that name.
+    #[error("there is no limit `{name}`; is it `{nearest}`?")]
+    UnknownLimit {
+        /// What was named.
+        name: String,
+        /// The limit whose name is most like it.
+        nearest: &'static str,
     },
     /// The idempotency key was used before, with another request.
     #[error("idempotency key `{key}` was used for another request (task {task}); use a new key")]
@@ -210,7 +217,9 @@ pub enum PluginError {
         problem: String,
     },
     /// The file is larger than a component may be.
-    #[error("the file has {bytes} bytes; a component may have {limit}")]
+    #[error(
+        "the file has {bytes} bytes; a component may have {limit} (`limits.component` in longhaul.toml raises that)"
+    )]
     TooLarge {
         /// Its size in bytes.
         bytes: u64,
@@ -333,15 +342,14 @@ pub enum StoreError {
         problem: String,
     },
     /// The task's journal has no room for what its guest did. The task ends with that.
-    #[error(
-        "its journal would have {entries} entries and {bytes} bytes; it may have {JOURNAL_ENTRIES} and {JOURNAL_BYTES} \
-         (limit `journal`)"
-    )]
+    #[error("its journal would have {entries} entries and {bytes} bytes ({limit})")]
     JournalFull {
         /// The entries that it would have.
         entries: u64,
         /// The bytes that they would have.
         bytes: u64,
+        /// The limit that this is beyond, and what raises it.
+        limit: String,
     },
     /// This host no longer owns the task, so its write was refused.
     #[error("this host no longer owns the task")]

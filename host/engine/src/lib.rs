@@ -47,7 +47,7 @@ pub use host::{
     UpgradeCheck,
 };
 pub use journal::{Diverged, Event, EventKind, Heard, LogStream};
-pub use limits::{COMPONENT_BYTES, INPUT_BYTES, LIFE, Limits, OUTPUT_BYTES, QueueLimits};
+pub use limits::{HostLimits, LIFE, LimitUnit, Limits, QueueLimits};
 pub use plugin::{Hints, Manifest, Need, NeedKind, Pace, Plugin, Tool};
 pub use runner::Replayed;
 pub use store::{Examination, Finding, examine};

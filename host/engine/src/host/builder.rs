@@ -8,12 +8,13 @@ use tokio::sync::mpsc;
 
 use super::{Handle, Host};
 use crate::clock::{Clock, RealClock};
+use crate::limits::Allowed;
 use crate::plugin::{Library, create_private_dir};
 use crate::runner::{Parts, Runner, Watchers};
 use crate::sandbox::Warm;
 use crate::store::{Notice, Store, enrol};
 use crate::testing::CrashPlan;
-use crate::{Error, Limits, QueueLimits, StoreError};
+use crate::{Error, HostLimits, Limits, QueueLimits, StoreError};
 
 /// How long an ended task is kept.
 const RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
@@ -41,6 +42,8 @@ pub struct HostBuilder {
     data_dir: PathBuf,
     clock: Arc<dyn Clock>,
     limits: Limits,
+    ceilings: Option<Limits>,
+    host_limits: HostLimits,
     namespace_queue: QueueLimits,
     plugin_queue: QueueLimits,
     retention: Duration,
@@ -57,6 +60,8 @@ impl Default for HostBuilder {
             data_dir: PathBuf::from("longhaul-data"),
             clock: Arc::new(RealClock),
             limits: Limits::default(),
+            ceilings: None,
+            host_limits: HostLimits::default(),
             namespace_queue: QueueLimits::default(),
             plugin_queue: QueueLimits::default(),
             retention: RETENTION,
@@ -85,10 +90,25 @@ impl HostBuilder {
         self
     }
 
-    /// What a task may use: what it gets if its start names nothing else, and the most that it may be given.
+    /// What a task may use if its start says nothing else; and the most that a start may say, unless there are
+    /// [ceilings](Self::ceilings).
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// The most that a task may be given, whatever its start says.
+    #[must_use]
+    pub fn ceilings(mut self, most: Limits) -> Self {
+        self.ceilings = Some(most);
+        self
+    }
+
+    /// What any guest, and any file that is installed, may use of this host.
+    #[must_use]
+    pub fn host_limits(mut self, limits: HostLimits) -> Self {
+        self.host_limits = limits;
         self
     }
 
@@ -173,7 +193,10 @@ impl HostBuilder {
         let database = self.data_dir.join("longhaul.db");
         create_private_dir(&self.data_dir).map_err(|error| unwritable(&database, &error))?;
         let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
-        let library = Library::new(self.data_dir.join("compiled"), self.limits.memory).map_err(fault)?;
+        let most = self.ceilings.unwrap_or(self.limits);
+        let limits = Allowed { default: self.limits.min(&most), most };
+        let (compiled, host_limits) = (self.data_dir.join("compiled"), self.host_limits);
+        let library = Library::new(compiled, limits.default, &most, host_limits).map_err(fault)?;
         let watchers = Arc::new(Watchers::default());
         let (sender, notices) = mpsc::unbounded_channel();
         let following = watchers.clone();
@@ -205,7 +228,8 @@ impl HostBuilder {
             warm: Arc::new(Warm::new(self.warm, self.warm_memory)),
             take_over: self.take_over,
             crash: self.crash,
-            limits: self.limits,
+            limits,
+            host_limits,
             namespace_queue,
             plugin_queue,
             retention: self.retention,

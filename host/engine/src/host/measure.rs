@@ -3,16 +3,15 @@
 use std::time::{Duration, Instant};
 
 use super::Host;
-use crate::{Error, plugin};
+use crate::Error;
 
 impl Host {
     pub(crate) async fn measure_instances(&self, digest: &str, n: usize) -> Result<Duration, Error> {
         let ready = self.runner().ready(digest).await?;
-        let memory = self.runner().limits.memory;
         let mut each = Vec::with_capacity(n);
         for _ in 0..n {
             let start = Instant::now();
-            let mut instance = plugin::instance(&ready.loaded, memory)?;
+            let mut instance = self.runner().library.instance(&ready.loaded)?;
             instance.instantiate().await.map_err(|how| Error::Fault(format!("there is no instance: {how:?}")))?;
             each.push(start.elapsed());
             drop(instance);

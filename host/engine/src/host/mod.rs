@@ -14,7 +14,7 @@ pub use builder::HostBuilder;
 pub use new_task::{NewTask, Started};
 pub use replay::{ReplayOptions, TaskUpgrade, Upgrade, UpgradeCheck};
 
-use crate::limits::{ANSWER_BYTES, REPLY_TEXT_BYTES};
+use crate::limits::{Limit, Limits, REPLY_TEXT_BYTES};
 use crate::runner::{Runner, blocking};
 use crate::store::{self, Moved, Step};
 use crate::task::{AnswerSchema, LifeEvent, Reply, Task, TaskId, TaskState};
@@ -144,11 +144,10 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// [`Error::Answer`] if the value does not fit the question, or has more than 64 KiB as JSON; [`Error::AlreadySettled`], with what counts, if somebody
+    /// [`Error::Answer`] if the value does not fit the question, or has more bytes than the limit `answer` allows; [`Error::AlreadySettled`], with what counts, if somebody
     /// was first; [`Error::UnknownQuestion`]; [`Error::UnknownTask`].
     pub async fn answer(&self, id: &TaskId, question: u32, reply: Reply) -> Result<(), Error> {
         let (task, namespace, now) = (id.clone(), self.namespace.clone(), self.runner().clock.now());
-        is_short(&reply).map_err(|problem| Error::Answer { question, problem })?;
         self.runner()
             .store
             .write("the answer", move |tx| {
@@ -164,6 +163,8 @@ impl Host {
                 if asked.deadline.is_some_and(|deadline| deadline <= now) {
                     return Err(Error::AlreadySettled { task, question, reply: Box::new(Reply::TimedOut) });
                 }
+                let limits = store::limits_of(tx.sql, n)?;
+                is_short(&reply, &limits).map_err(|problem| Error::Answer { question, problem })?;
                 let fits = match &reply {
                     Reply::Answered { value, .. } => {
                         AnswerSchema::parse(&asked.answer).and_then(|schema| schema.check(value))
@@ -276,19 +277,21 @@ impl Host {
 }
 
 /// Whether a reply is within its limits.
-fn is_short(reply: &Reply) -> Result<(), String> {
-    let within = |what: &str, limit: &str, bytes: usize, most: usize| match bytes > most {
-        true => Err(format!("{what} has {bytes} bytes; it may have {most} (limit `{limit}`)")),
-        false => Ok(()),
+fn is_short(reply: &Reply, limits: &Limits) -> Result<(), String> {
+    let within = |what: &str, text: Option<&String>| match text.map_or(0, String::len) {
+        bytes if bytes > REPLY_TEXT_BYTES => Err(format!("{what} has {bytes} bytes; it may have {REPLY_TEXT_BYTES}")),
+        _ => Ok(()),
     };
     match reply {
-        Reply::Answered { value, by } => {
-            within("its value as JSON", "answer", value.to_string().len(), ANSWER_BYTES)?;
-            within("who gave it", "by", by.as_ref().map_or(0, String::len), REPLY_TEXT_BYTES)
-        }
+        Reply::Answered { value, by } => match value.to_string().len() {
+            bytes if bytes as u64 > limits.answer => {
+                Err(format!("its value as JSON has {bytes} bytes ({})", limits.said(Limit::answer)))
+            }
+            _ => within("who gave it", by.as_ref()),
+        },
         Reply::Declined { by, reason } => {
-            within("who declined it", "by", by.as_ref().map_or(0, String::len), REPLY_TEXT_BYTES)?;
-            within("the reason", "reason", reason.as_ref().map_or(0, String::len), REPLY_TEXT_BYTES)
+            within("who declined it", by.as_ref())?;
+            within("the reason", reason.as_ref())
         }
         Reply::TimedOut | Reply::Closed => Ok(()),
     }

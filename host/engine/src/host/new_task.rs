@@ -32,6 +32,7 @@ pub struct NewTask {
     pub(super) settings: BTreeMap<String, String>,
     pub(super) grants: Grants,
     pub(super) limits: Option<Limits>,
+    pub(super) limit: Vec<(String, String)>,
     pub(super) retry: Option<RetryPolicy>,
 }
 
@@ -58,6 +59,7 @@ impl NewTask {
             settings: BTreeMap::new(),
             grants: Grants::default(),
             limits: None,
+            limit: Vec::new(),
             retry: None,
         }
     }
@@ -115,6 +117,13 @@ impl NewTask {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = Some(limits);
+        self
+    }
+
+    /// One limit of the task, by its name and as [`Limits::set`] takes it: `("questions", "20")`, `("memory", "64MiB")`.
+    #[must_use]
+    pub fn limit(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.limit.push((name.into(), value.into()));
         self
     }
 

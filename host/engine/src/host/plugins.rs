@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::Host;
-use crate::limits::COMPONENT_BYTES;
 use crate::plugin::Plugin;
 use crate::store::{self, PluginRow};
 use crate::{Error, PluginError};
@@ -45,7 +44,7 @@ impl Host {
     /// [`PluginError::Unreadable`], and those of [`install`](Self::install).
     pub async fn install_file(&self, path: impl AsRef<Path>) -> Result<Plugin, Error> {
         let path = path.as_ref().to_owned();
-        let bytes = crate::runner::blocking(move || read_file(&path)).await?;
+        let bytes = self.read(move |runner| read_file(&path, runner.host_limits.component)).await?;
         self.install(bytes).await
     }
 
@@ -59,7 +58,7 @@ impl Host {
         let runtime = tokio::runtime::Handle::current();
         let now = self.runner().clock.now();
         self.read(move |runner| {
-            let bytes = read_file(&path)?;
+            let bytes = read_file(&path, runner.host_limits.component)?;
             let ready = runner.library.examine(&bytes, &runtime)?;
             let size = bytes.len() as u64;
             let row = PluginRow { digest: ready.digest, size, installed_at: now, manifest: ready.manifest };
@@ -99,12 +98,12 @@ impl Host {
     }
 }
 
-pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let unreadable =
         |error: std::io::Error| PluginError::Unreadable { path: path.to_owned(), problem: error.to_string() };
     let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
-    if bytes > COMPONENT_BYTES {
-        return Err(PluginError::TooLarge { bytes, limit: COMPONENT_BYTES }.into());
+    if bytes > most {
+        return Err(PluginError::TooLarge { bytes, limit: most }.into());
     }
     Ok(std::fs::read(path).map_err(unreadable)?)
 }

@@ -27,8 +27,8 @@ impl Host {
     /// # Errors
     ///
     /// Whatever would keep the task from being done refuses it here: [`Error::UnknownPlugin`], [`Error::UnknownTool`],
-    /// [`Error::Input`], [`Error::MissingGrant`], [`Error::UndeclaredGrant`], [`Error::OutOfRange`], [`Error::IdempotencyMismatch`],
-    /// [`Error::QueueFull`], [`Error::Store`]. Nothing is taken then.
+    /// [`Error::Input`], [`Error::MissingGrant`], [`Error::UndeclaredGrant`], [`Error::OutOfRange`], [`Error::UnknownLimit`],
+    /// [`Error::IdempotencyMismatch`], [`Error::QueueFull`], [`Error::Store`]. Nothing is taken then.
     pub async fn start(&self, new: NewTask) -> Result<Started, Error> {
         let runner = self.runner();
         if *runner.stopping.borrow() {
@@ -103,7 +103,8 @@ impl Host {
     fn row(&self, new: &NewTask, ready: &Ready) -> Result<NewRow, Error> {
         let runner = self.runner();
         let manifest = &ready.manifest;
-        let input = ready.accept(&new.tool, &new.input)?;
+        let limits = runner.limits.of(new.limits, &new.limit)?;
+        let input = ready.accept(&new.tool, &new.input, &limits)?;
         self.granted(new, ready)?;
         let context = new.context.to_string();
         within("context", context.len(), CONTEXT_BYTES)?;
@@ -114,7 +115,6 @@ impl Host {
         within("namespace", self.namespace.len(), NAMESPACE_BYTES)?;
         within("session", new.session.as_ref().map_or(0, String::len), SHORT_TEXT)?;
         within("idempotency key", new.key.as_ref().map_or(0, String::len), SHORT_TEXT)?;
-        let limits = new.limits.unwrap_or(runner.limits).within(&runner.limits)?;
         let life = new.deadline.unwrap_or(LIFE);
         if life > LIFE {
             let allowed = format!("a task may live {} days at most", LIFE.as_secs() / 86_400);

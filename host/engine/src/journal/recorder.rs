@@ -12,6 +12,7 @@ use super::fingerprint::Fingerprint;
 use super::records::{Packer, Record, unpack};
 use super::throttle::Throttle;
 use super::{EventKind, LogStream};
+use crate::Limits;
 use crate::clock::Timestamp;
 use crate::task::Progress;
 
@@ -182,7 +183,7 @@ impl Recorder {
             entries: Vec::new(),
             log: Vec::new(),
             begun: Default::default(),
-            throttle: Throttle::default(),
+            throttle: Throttle::new(Limits::default().progress_rate),
             held: None,
             bytes: 0,
             monotonic: 0,
@@ -192,6 +193,12 @@ impl Recorder {
             closed: None,
             last_words: Vec::new(),
         })
+    }
+
+    /// One that keeps so much progress in a second.
+    pub fn progress_rate(mut self, rate: u64) -> Self {
+        self.throttle = Throttle::new(rate);
+        self
     }
 
     /// One that only replays: what is recorded is all that the guest may do, and what it says is kept.

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -14,16 +13,10 @@ use wasmtime::component::Component;
 use super::{CompiledSchema, Manifest};
 use crate::clock::{SimulatedClock, Timestamp};
 use crate::journal::Recorder;
-use crate::limits::INPUT_BYTES;
+use crate::limits::{HostLimits, Limit, Limits};
 use crate::sandbox::{self, Crowded, How, Inbox, Instance, Loaded, Opened, Run, Sandbox, Seed, Stop};
 use crate::testing::CrashPlan;
 use crate::{Error, PluginError};
-
-/// Fuel that `describe` may use.
-const DESCRIBE_FUEL: u64 = 1_000_000_000;
-
-/// Time that `describe` may take.
-const DESCRIBE_TIME: Duration = Duration::from_secs(1);
 
 /// A plugin, ready to be instantiated.
 pub(crate) struct Ready {
@@ -60,15 +53,15 @@ impl Ready {
     }
 
     /// The input as it is kept, if there is such a tool and it takes that.
-    pub fn accept(&self, tool: &str, input: &Value) -> Result<String, Error> {
+    pub fn accept(&self, tool: &str, input: &Value, limits: &Limits) -> Result<String, Error> {
         let Some(schemas) = self.schemas(tool) else {
             let has = self.manifest.tools.iter().map(|tool| tool.name.clone()).collect();
             return Err(Error::UnknownTool { plugin: self.manifest.name.clone(), tool: tool.to_owned(), has });
         };
         let refused = |problem| Error::Input { tool: tool.to_owned(), problem };
         let text = input.to_string();
-        if text.len() > INPUT_BYTES {
-            return Err(refused(format!("it has {} bytes as JSON; it may have {INPUT_BYTES}", text.len())));
+        if text.len() as u64 > limits.input {
+            return Err(refused(format!("it has {} bytes as JSON ({})", text.len(), limits.said(Limit::input))));
         }
         schemas.input.check(input).map_err(refused)?;
         Ok(text)
@@ -80,21 +73,23 @@ pub(crate) struct Library {
     pub sandbox: Sandbox,
     /// Where compiled code is kept, if nobody else can write there.
     cache: Option<PathBuf>,
-    memory: u64,
+    /// For `describe`.
+    limits: Limits,
+    host: HostLimits,
     ready: Mutex<HashMap<String, Arc<Ready>>>,
 }
 
 impl Library {
-    /// Keeps compiled code below `cache`; guests may have `memory` bytes.
-    pub fn new(cache: PathBuf, memory: u64) -> wasmtime::Result<Self> {
-        let sandbox = Sandbox::new(memory)?;
+    /// Keeps compiled code below `cache`. A task has `limits` if nothing else is said, and `most` at most.
+    pub fn new(cache: PathBuf, limits: Limits, most: &Limits, host: HostLimits) -> wasmtime::Result<Self> {
+        let sandbox = Sandbox::new(most, &host)?;
         let own = cache.join(sandbox::engine_key(&sandbox.engine));
         let private = create_private_dir(&own).is_ok() && own.ancestors().take(3).all(is_private);
         if !private {
             tracing::warn!("{} can be written by others: no compiled code is kept there", cache.display());
         }
         let cache = private.then_some(own);
-        Ok(Self { sandbox, cache, memory, ready: Mutex::default() })
+        Ok(Self { sandbox, cache, limits, host, ready: Mutex::default() })
     }
 
     /// The plugin, if it is in memory.
@@ -142,13 +137,13 @@ impl Library {
 
     /// Checks a file, compiles it and asks it what it is. Takes long: not for an async thread.
     pub fn examine(&self, bytes: &[u8], runtime: &tokio::runtime::Handle) -> Result<Ready, Error> {
-        sandbox::check(bytes)?;
+        sandbox::check(bytes, self.host.component)?;
         let digest = digest_of(bytes);
         let loaded = match self.restore(&digest) {
             Some(loaded) => loaded,
             None => self.compile(bytes, &digest)?,
         };
-        let text = runtime.block_on(describe(&loaded, self.memory))?;
+        let text = runtime.block_on(self.describe(&loaded))?;
         Ok(Ready::new(loaded, Manifest::parse(&text)?, digest)?)
     }
 
@@ -175,6 +170,55 @@ impl Library {
 
     fn compiled(&self, digest: &str) -> Option<PathBuf> {
         Some(self.cache.as_ref()?.join(digest).with_extension("cwasm"))
+    }
+
+    /// Asks a component for its manifest: in an instance of its own, without a task, at a fixed time with a fixed seed.
+    async fn describe(&self, loaded: &Loaded) -> Result<String, PluginError> {
+        let mut instance = self.instance(loaded)?;
+        let time = self.host.describe_time;
+        let failed = |how: &str| PluginError::Describe(how.to_owned());
+        let control = instance.control();
+        let described = instance.describe();
+        tokio::pin!(described);
+        let how = tokio::select! {
+            described = &mut described => described,
+            () = tokio::time::sleep(time) => {
+                control.stop(Stop::RunTime);
+                described.await
+            }
+        };
+        how.map_err(|how| match how {
+            How::Stopped(_) => PluginError::Describe(format!("it took longer than {time:?} (limit `describe_time`)")),
+            How::Interrupted(_) => failed("it asked for something that only a task may ask for"),
+            How::Broke(_, message) => PluginError::Describe(message),
+            How::NoInstance => failed("all instances are taken by tasks; install it again in a moment"),
+            How::Returned(_) => failed("the host is at fault"),
+        })
+    }
+
+    /// An instance without a task. Nobody listens to it, so whatever it asks for is refused.
+    pub fn instance(&self, loaded: &Loaded) -> Result<Instance, PluginError> {
+        let recorder = Recorder::new(Vec::new()).map_err(|_| PluginError::Describe("the host is at fault".into()))?;
+        let (requests, _) = mpsc::unbounded_channel();
+        let (_, never) = watch::channel(false);
+        let epoch = Timestamp::from_millis(0);
+        let run = Arc::new(Run::new(
+            recorder,
+            Arc::new(Inbox::default()),
+            Arc::new(SimulatedClock::at(epoch)),
+            epoch,
+            std::collections::BTreeMap::new(),
+            self.limits,
+            Opened::default(),
+            Arc::default(),
+            Crowded::never(),
+            never,
+            requests,
+            Arc::new(CrashPlan::default()),
+        ));
+        let wasi = sandbox::wasi_context(&run, &Seed::new([0; 32], 0));
+        let instance = Instance::new(loaded, run, wasi, self.host.describe_fuel);
+        instance.map_err(|(_, message)| PluginError::Describe(message))
     }
 }
 
@@ -217,51 +261,4 @@ pub(crate) fn create_private_dir(path: &Path) -> std::io::Result<()> {
 /// SHA-256 in hexadecimal.
 pub(crate) fn digest_of(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Asks a component for its manifest: in an instance of its own, without a task, at a fixed time with a fixed seed.
-async fn describe(loaded: &Loaded, memory: u64) -> Result<String, PluginError> {
-    let mut instance = instance(loaded, memory)?;
-    let failed = |how: &str| PluginError::Describe(how.to_owned());
-    let control = instance.control();
-    let described = instance.describe();
-    tokio::pin!(described);
-    let how = tokio::select! {
-        described = &mut described => described,
-        () = tokio::time::sleep(DESCRIBE_TIME) => {
-            control.stop(Stop::RunTime);
-            described.await
-        }
-    };
-    how.map_err(|how| match how {
-        How::Stopped(_) => PluginError::Describe(format!("it took longer than {DESCRIBE_TIME:?}")),
-        How::Interrupted(_) => failed("it asked for something that only a task may ask for"),
-        How::Broke(_, message) => PluginError::Describe(message),
-        How::NoInstance => failed("all instances are taken by tasks; install it again in a moment"),
-        How::Returned(_) => failed("the host is at fault"),
-    })
-}
-
-/// An instance without a task. Nobody listens to it, so whatever it asks for is refused.
-pub(crate) fn instance(loaded: &Loaded, memory: u64) -> Result<Instance, PluginError> {
-    let recorder = Recorder::new(Vec::new()).map_err(|_| PluginError::Describe("the host is at fault".into()))?;
-    let (requests, _) = mpsc::unbounded_channel();
-    let (_, never) = watch::channel(false);
-    let epoch = Timestamp::from_millis(0);
-    let run = Arc::new(Run::new(
-        recorder,
-        Arc::new(Inbox::default()),
-        Arc::new(SimulatedClock::at(epoch)),
-        epoch,
-        std::collections::BTreeMap::new(),
-        Opened::default(),
-        Arc::default(),
-        Crowded::never(),
-        never,
-        requests,
-        Arc::new(CrashPlan::default()),
-    ));
-    let wasi = sandbox::wasi_context(&run, &Seed::new([0; 32], 0));
-    let instance = Instance::new(loaded, run, wasi, DESCRIBE_FUEL, memory);
-    instance.map_err(|(_, message)| PluginError::Describe(message))
 }

@@ -6,7 +6,7 @@ mod manifest;
 mod schema;
 
 pub(crate) use grants::Grants;
-pub(crate) use library::{Library, Ready, create_private_dir, digest_of, instance};
+pub(crate) use library::{Library, Ready, create_private_dir, digest_of};
 pub use manifest::{Hints, Manifest, Need, NeedKind, Pace, Tool};
 pub(crate) use schema::CompiledSchema;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Runner;
-use crate::limits::{CHILD_DEPTH, INPUT_BYTES};
+use crate::limits::Limit;
 use crate::plugin::{Manifest, Ready};
 use crate::sandbox::Refusal;
 use crate::store::{self, Kin, NewRow, RunRow};
@@ -56,13 +56,13 @@ impl Runner {
         if !parent.grants.tools.contains(&wanted.tool) {
             return refused(format!("tool `{shown}` was not granted to this task"));
         }
-        if parent.depth >= CHILD_DEPTH {
-            return refused(format!(
-                "children may stand {CHILD_DEPTH} below their root, as this task does (limit `depth`)"
-            ));
+        let limits = &parent.limits;
+        if u64::from(parent.depth) >= limits.child_depth {
+            let said = limits.said(Limit::child_depth);
+            return refused(format!("this task stands as deep below its root as a child may ({said})"));
         }
-        if wanted.input.len() > INPUT_BYTES {
-            let why = format!("the input has {} bytes; it may have {INPUT_BYTES}", wanted.input.len());
+        if wanted.input.len() as u64 > limits.input {
+            let why = format!("the input has {} bytes ({})", wanted.input.len(), limits.said(Limit::input));
             return Ok(Err(Refusal::malformed(why)));
         }
         let input = match crate::json::parse(&wanted.input) {
@@ -73,7 +73,7 @@ impl Runner {
             return refused(format!("no plugin `{plugin}` is installed"));
         };
         let ready = self.ready(&digest).await?;
-        let input = ready.accept(tool, &input)?;
+        let input = ready.accept(tool, &input, limits)?;
         // Settings are its parent's own.
         ready.manifest.has_what_it_needs(&BTreeMap::new(), &parent.grants)?;
         Ok(Ok((ready, tool.to_owned(), input)))

@@ -22,12 +22,12 @@ use tokio::sync::{Notify, Semaphore, mpsc, watch as channel};
 use self::drive::Left;
 use self::line::{Caps, Line};
 use crate::clock::Clock;
-use crate::limits::QUEUED;
+use crate::limits::{Allowed, QUEUED};
 use crate::plugin::{Library, Ready};
 use crate::sandbox::{Crowd, INSTANCES, Inbox, Warm};
 use crate::store::{Notice, Owners, RunRow, Store, plugin_row};
 use crate::testing::CrashPlan;
-use crate::{Error, Limits, PluginError, QueueLimits};
+use crate::{Error, HostLimits, PluginError, QueueLimits};
 
 pub(crate) use line::{Entrant, Full, Lane, Whose};
 pub use replay::Replayed;
@@ -50,7 +50,8 @@ pub(crate) struct Runner {
     pub warm: Arc<Warm>,
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
-    pub limits: Limits,
+    pub limits: Allowed,
+    pub host_limits: HostLimits,
     /// The digests of the newest plugins by name, as far as they were asked for: checked again when a task is taken.
     names: Mutex<HashMap<String, String>>,
     /// The tasks that stand in line or run here.
@@ -88,7 +89,8 @@ pub(crate) struct Parts {
     pub warm: Arc<Warm>,
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
-    pub limits: Limits,
+    pub limits: Allowed,
+    pub host_limits: HostLimits,
     pub namespace_queue: QueueLimits,
     pub plugin_queue: QueueLimits,
     pub notices: mpsc::UnboundedReceiver<Vec<Notice>>,
@@ -114,6 +116,7 @@ impl Runner {
             take_over: parts.take_over,
             crash: parts.crash,
             limits: parts.limits,
+            host_limits: parts.host_limits,
             names: Mutex::default(),
             live: Mutex::default(),
             line: Mutex::new(Line::new(caps)),

@@ -105,7 +105,7 @@ impl<'a> Segment<'a> {
             false => opened_before(runner, row.n, &recorded)?,
         };
         let recorder = match Recorder::new(recorded) {
-            Ok(recorder) => recorder,
+            Ok(recorder) => recorder.progress_rate(row.limits.progress_rate),
             Err(seq) => return Ok(Err((Broke::Host, format!("entry {seq} of its journal can't be read")))),
         };
         let (sender, requests) = mpsc::unbounded_channel();
@@ -117,6 +117,7 @@ impl<'a> Segment<'a> {
             runner.clock.clone(),
             row.created_at,
             serde_json::from_str(&row.settings).unwrap_or_default(),
+            row.limits,
             opened,
             runner.warm.clone(),
             crowded,
@@ -127,7 +128,7 @@ impl<'a> Segment<'a> {
         let wasi = wasi_context(&run, &Seed::new(seed, row.segment));
         // Cleaning up must be possible when the fuel ran out.
         let fuel = if purpose == Purpose::Cancel { CANCEL_FUEL } else { row.limits.fuel.saturating_sub(row.fuel) };
-        let instance = match Instance::new(&ready.loaded, run.clone(), wasi, fuel, row.limits.memory) {
+        let instance = match Instance::new(&ready.loaded, run.clone(), wasi, fuel) {
             Ok(instance) => instance,
             Err(broke) => return Ok(Err(broke)),
         };

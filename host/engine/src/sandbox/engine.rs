@@ -6,22 +6,26 @@ use std::time::Duration;
 
 use wasmtime::{Config, Enabled, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-use crate::limits::{CORE_INSTANCES, RESOURCES, TABLE_ELEMENTS, WASM_STACK};
+use crate::{HostLimits, Limits};
 
 /// How often epochs tick: the grain of the backstop that yields between guests.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Stack of the fiber that a guest and the host calls it makes run on: the guest's own part, and room for the host's.
-const FIBER_STACK: usize = WASM_STACK + (512 << 10);
+/// Stack of the host calls that a guest makes, on the same fiber as the guest's own.
+const HOST_STACK: usize = 512 << 10;
 
-/// Instances that exist at once, warm ones included. Each is at most [`CORE_INSTANCES`] core instances.
+/// Bytes of what the engine itself keeps of one component instance.
+const INSTANCE_BYTES: usize = 1_280_000;
+
+/// Instances that exist at once, warm ones included. Each is as many core instances as [`HostLimits`] says at most.
 pub(crate) const INSTANCES: u32 = 256;
 
 /// Bytes of a memory, and of a table, that stay in the machine's memory between two guests.
 const KEPT: usize = 256 << 10;
 
 /// The configuration. Everything here that changes what a guest computes is fixed, so that a replay computes the same.
-fn config(memory: u64) -> Config {
+fn config(most: &Limits, host: &HostLimits) -> Config {
+    let stack = size(host.wasm_stack);
     let mut config = Config::new();
     config
         .wasm_component_model(true)
@@ -32,13 +36,18 @@ fn config(memory: u64) -> Config {
         .relaxed_simd_deterministic(true)
         .consume_fuel(true)
         .epoch_interruption(true)
-        .max_wasm_stack(WASM_STACK)
-        .async_stack_size(FIBER_STACK)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(memory)));
+        .max_wasm_stack(stack)
+        .async_stack_size(stack + HOST_STACK)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(most, host)));
     config
 }
 
-fn pool(memory: u64) -> PoolingAllocationConfig {
+fn size(limit: u64) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+fn pool(most: &Limits, host: &HostLimits) -> PoolingAllocationConfig {
+    let each = u32::try_from(host.core_instances).unwrap_or(u32::MAX);
     let mut pool = PoolingAllocationConfig::new();
     // What most guests need for each component; those that need more find fewer slots, and wait for them.
     const TYPICAL: u32 = 4;
@@ -47,12 +56,12 @@ fn pool(memory: u64) -> PoolingAllocationConfig {
         .total_memories(INSTANCES * TYPICAL)
         .total_tables(INSTANCES * TYPICAL)
         .total_stacks(INSTANCES)
-        .max_core_instances_per_component(CORE_INSTANCES)
-        .max_memories_per_component(CORE_INSTANCES)
-        .max_tables_per_component(CORE_INSTANCES)
-        .max_component_instance_size(RESOURCES * 128)
-        .table_elements(TABLE_ELEMENTS)
-        .max_memory_size(usize::try_from(memory).unwrap_or(usize::MAX))
+        .max_core_instances_per_component(each)
+        .max_memories_per_component(each)
+        .max_tables_per_component(each)
+        .max_component_instance_size(INSTANCE_BYTES)
+        .table_elements(size(most.table_elements))
+        .max_memory_size(size(most.memory))
         // What a guest has touched is cleared in place, and found by asking the kernel where it can be: giving pages
         // back and faulting them in again costs more than all else that a short task does.
         .pagemap_scan(Enabled::Auto)
@@ -69,9 +78,9 @@ pub(crate) struct Sandbox {
 }
 
 impl Sandbox {
-    /// An engine whose guests may have `memory` bytes each at most.
-    pub fn new(memory: u64) -> wasmtime::Result<Self> {
-        let engine = Engine::new(&config(memory))?;
+    /// An engine whose guests may have `most` each.
+    pub fn new(most: &Limits, host: &HostLimits) -> wasmtime::Result<Self> {
+        let engine = Engine::new(&config(most, host))?;
         let stop = Arc::new(AtomicBool::new(false));
         let (weak, stopped) = (engine.weak(), stop.clone());
         // A thread of its own: on the async runtime it would stop when guests starve that.

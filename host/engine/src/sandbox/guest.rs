@@ -10,7 +10,6 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use super::bindings;
 use super::meter::Meter;
 use super::run::Run;
-use crate::limits::{HOST_CALL_BYTES, RESOURCES};
 
 /// Fuel between two yields of a guest that computes: about a millisecond.
 const YIELD: u64 = 2_000_000;
@@ -63,16 +62,12 @@ impl WasiView for Guest {
 }
 
 /// A store with all limits set.
-pub(crate) fn store(
-    engine: &Engine,
-    run: Arc<Run>,
-    wasi: WasiCtx,
-    fuel: u64,
-    memory: u64,
-) -> wasmtime::Result<Store<Guest>> {
+pub(crate) fn store(engine: &Engine, run: Arc<Run>, wasi: WasiCtx, fuel: u64) -> wasmtime::Result<Store<Guest>> {
+    let size = |limit| usize::try_from(limit).unwrap_or(usize::MAX);
+    let limits = run.limits;
     let mut table = ResourceTable::new();
-    table.set_max_capacity(RESOURCES);
-    let meter = Meter::new(memory, run.memory.clone());
+    table.set_max_capacity(size(limits.resources));
+    let meter = Meter::new(&limits, run.memory.clone());
     let guest = Guest {
         run,
         wasi,
@@ -87,7 +82,8 @@ pub(crate) fn store(
     store.limiter(|guest| &mut guest.meter);
     store.set_fuel(fuel)?;
     store.fuel_async_yield_interval(Some(YIELD))?;
-    store.set_hostcall_fuel(HOST_CALL_BYTES);
+    store.set_hostcall_fuel(size(limits.host_call));
+    store.set_max_component_handles(size(limits.resources));
     Ok(store)
 }
 

@@ -97,12 +97,12 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// An instance to be, that may use `fuel` and `memory`. It is made by the first call: a guest may compute and wait
+    /// An instance to be, that may use `fuel`. It is made by the first call: a guest may compute and wait
     /// while it is instantiated.
-    pub fn new(loaded: &Loaded, run: Arc<Run>, wasi: WasiCtx, fuel: u64, memory: u64) -> Result<Self, (Broke, String)> {
+    pub fn new(loaded: &Loaded, run: Arc<Run>, wasi: WasiCtx, fuel: u64) -> Result<Self, (Broke, String)> {
         let fault = |error: wasmtime::Error| (Broke::Host, chain(&error));
         let control = Arc::new(Control::default());
-        let mut store = guest::store(&loaded.engine, run, wasi, fuel, memory).map_err(fault)?;
+        let mut store = guest::store(&loaded.engine, run, wasi, fuel).map_err(fault)?;
         let shared = control.clone();
         store.epoch_deadline_callback(move |_| {
             shared.by_epoch.store(true, Ordering::Relaxed);
@@ -138,12 +138,15 @@ impl Instance {
 
     /// Calls an export, to its end or until it is stopped.
     pub async fn call(&mut self, export: &Export, call: &Call) -> How {
+        let limits = self.store.data().run.limits;
         let called = self.held(async |store, pre| {
             let plugin = pre.instantiate_async(&mut *store).await?;
             let interface = plugin.longhaul_tool_background_tool();
             match export {
-                Export::Execute => interface.call_execute(store, call).await.map(returned),
-                Export::AwaitTask(ticket) => interface.call_await_task(store, call, ticket).await.map(returned),
+                Export::Execute => interface.call_execute(store, call).await.map(|result| returned(result, &limits)),
+                Export::AwaitTask(ticket) => {
+                    interface.call_await_task(store, call, ticket).await.map(|result| returned(result, &limits))
+                }
                 // Whatever it says, it has returned.
                 Export::CancelTask(ticket) => {
                     let cancelled = interface.call_cancel_task(store, call, ticket).await;

@@ -9,7 +9,6 @@ use wasmtime::component::Component;
 use super::bindings::PluginPre;
 use super::guest::{Guest, linker};
 use crate::PluginError;
-use crate::limits::COMPONENT_BYTES;
 
 /// The export that makes a component a plugin.
 const CONTRACT: &str = "longhaul:tool/background-tool@0.1.0";
@@ -25,10 +24,10 @@ pub(crate) struct Loaded {
     pub(super) engine: Engine,
 }
 
-/// Refuses what is no component, before anything is compiled.
-pub(crate) fn check(bytes: &[u8]) -> Result<(), PluginError> {
-    if bytes.len() as u64 > COMPONENT_BYTES {
-        return Err(PluginError::TooLarge { bytes: bytes.len() as u64, limit: COMPONENT_BYTES });
+/// Refuses what is no component, before anything is compiled. It may have `most` bytes.
+pub(crate) fn check(bytes: &[u8], most: u64) -> Result<(), PluginError> {
+    if bytes.len() as u64 > most {
+        return Err(PluginError::TooLarge { bytes: bytes.len() as u64, limit: most });
     }
     // The preamble: magic, then version and layer <https://github.com/WebAssembly/component-model/blob/main/design/mvp/Binary.md>.
     match bytes {

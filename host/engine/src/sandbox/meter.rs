@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wasmtime::ResourceLimiter;
 
-use crate::limits::{CORE_INSTANCES, TABLE_ELEMENTS};
+use crate::Limits;
 
 /// Counts a guest's memory and table elements. A growth beyond the limit answers -1 in the guest, as always.
 #[derive(Debug)]
 pub(crate) struct Meter {
     limit: usize,
+    most_elements: usize,
     /// Bytes of memory, where whoever runs the guest sees them too.
     memory: Arc<AtomicU64>,
     elements: usize,
@@ -19,9 +20,10 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub fn new(limit: u64, memory: Arc<AtomicU64>) -> Self {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Self { limit, memory, elements: 0, refused: false }
+    pub fn new(limits: &Limits, memory: Arc<AtomicU64>) -> Self {
+        let size = |limit| usize::try_from(limit).unwrap_or(usize::MAX);
+        let (limit, most_elements) = (size(limits.memory), size(limits.table_elements));
+        Self { limit, most_elements, memory, elements: 0, refused: false }
     }
 
     /// Whether the guest wanted more memory than it may have.
@@ -45,22 +47,10 @@ impl ResourceLimiter for Meter {
 
     fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let total = self.elements.saturating_add(desired.saturating_sub(current));
-        let allowed = total <= TABLE_ELEMENTS;
+        let allowed = total <= self.most_elements;
         if allowed {
             self.elements = total;
         }
         Ok(allowed)
-    }
-
-    fn instances(&self) -> usize {
-        CORE_INSTANCES as usize
-    }
-
-    fn tables(&self) -> usize {
-        CORE_INSTANCES as usize
-    }
-
-    fn memories(&self) -> usize {
-        CORE_INSTANCES as usize
     }
 }

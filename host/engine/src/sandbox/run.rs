@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::inbox::Inbox;
 use super::warm::{Crowded, Warm};
+use crate::Limits;
 use crate::clock::{Clock, Timestamp};
 use crate::journal::{Call, Diverged, Recorded, Recorder, Turn};
 use crate::task::{Output, Reply, TaskError, TaskId, Waiting, WaitingOn};
@@ -22,6 +23,8 @@ pub(crate) struct Run {
     /// When the task was taken: the zero of its monotonic clock.
     pub created_at: Timestamp,
     pub settings: BTreeMap<String, String>,
+    /// What the task may use.
+    pub limits: Limits,
     /// What earlier segments opened: numbers are never used twice.
     pub opened: Opened,
     /// How long an instance is kept while it waits.
@@ -128,6 +131,7 @@ impl Run {
         clock: Arc<dyn Clock>,
         created_at: Timestamp,
         settings: BTreeMap<String, String>,
+        limits: Limits,
         opened: Opened,
         warm: Arc<Warm>,
         crowded: Crowded,
@@ -142,6 +146,7 @@ impl Run {
             clock,
             created_at,
             settings,
+            limits,
             opened,
             warm,
             memory: Arc::default(),

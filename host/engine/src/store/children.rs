@@ -5,11 +5,12 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::failure::{damaged, failed};
 use super::notice::Notice;
 use super::step::Step;
+use super::tasks::limits;
 use super::writer::Tx;
 use super::{Inserted, Moved, NewRow, events, owners, questions};
 use crate::clock::Timestamp;
 use crate::journal::{Body, EventKind, NewEntry};
-use crate::limits::{JOURNAL_BYTES, JOURNAL_ENTRIES, TREE_TASKS};
+use crate::limits::Limit;
 use crate::task::{Child, LifeEvent, OpenQuestion, Output, TaskError, TaskId, TaskState};
 use crate::{Error, StoreError};
 
@@ -31,13 +32,14 @@ pub(crate) struct Kin {
 /// Takes a child, or says why not.
 pub(super) fn insert(tx: &mut Tx<'_>, child: NewRow) -> Result<Option<String>, StoreError> {
     let root = child.kin.map(|kin| kin.root);
-    let below: u32 = tx
+    let below: i64 = tx
         .sql
         .prepare_cached("SELECT count(*) FROM task WHERE root = ?1")
         .and_then(|mut select| select.query_row(params![root], |row| row.get(0)))
         .map_err(failed(WHAT))?;
-    if below >= TREE_TASKS {
-        return Ok(Some(format!("there may be {TREE_TASKS} tasks below one root, and there are (limit `tree`)")));
+    if below.cast_unsigned() >= child.limits.tree_tasks {
+        let said = child.limits.said(Limit::tree_tasks);
+        return Ok(Some(format!("there are as many tasks below its root as there may be ({said})")));
     }
     let digest = child.digest.clone();
     match child.insert(tx, &digest) {
@@ -193,12 +195,15 @@ pub(super) fn show_above(
     while let Some(task) = above {
         let (parent, shows): (Option<i64>, bool) = tx
             .sql
-            .prepare_cached(
-                "SELECT parent, ended_at IS NULL AND last_seq < ?2 AND journal_bytes < ?3 FROM task WHERE n = ?1",
-            )
+            .prepare_cached("SELECT parent, ended_at IS NULL, last_seq, journal_bytes, limits FROM task WHERE n = ?1")
             .and_then(|mut select| {
-                let most = params![task, (JOURNAL_ENTRIES / 2).cast_signed(), (JOURNAL_BYTES / 2).cast_signed()];
-                select.query_row(most, |row| Ok((row.get(0)?, row.get(1)?)))
+                select.query_row(params![task], |row| {
+                    let limits = limits(row, 4)?;
+                    let (entries, bytes) =
+                        (row.get::<_, i64>(2)?.cast_unsigned(), row.get::<_, i64>(3)?.cast_unsigned());
+                    let room = entries < limits.journal_entries / 2 && bytes < limits.journal / 2;
+                    Ok((row.get(0)?, row.get::<_, bool>(1)? && room))
+                })
             })
             .map_err(failed(WHAT))?;
         if shows {

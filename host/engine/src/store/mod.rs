@@ -37,8 +37,8 @@ pub(crate) use questions::{all as replies, one as question, still_open};
 pub(crate) use removal::{hide_ended, sweep};
 pub(crate) use step::{Rebuild, Step, Taken};
 pub(crate) use tasks::{
-    Due, Inserted, NewRow, RunRow, by_prefix, due, expire, list as tasks, number, owe, remove as remove_task, run_row,
-    unfinished, view, written_since,
+    Due, Inserted, NewRow, RunRow, by_prefix, due, expire, limits_of, list as tasks, number, owe,
+    remove as remove_task, run_row, unfinished, view, written_since,
 };
 pub(crate) use writer::Tx;
 

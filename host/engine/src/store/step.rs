@@ -4,12 +4,13 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::failure::{damaged, failed};
 use super::notice::Notice;
+use super::tasks::limits;
 use super::writer::Tx;
 use super::{Kin, NewRow, children, events, questions};
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::journal::{Body, EventKind, NewEntry};
-use crate::limits::{JOURNAL_BYTES, JOURNAL_ENTRIES};
+use crate::limits::{Limit, Limits};
 use crate::task::{
     Effect, Ending, Given, Life, LifeEvent, Misfit, Output, Reply, RetryPolicy, TaskError, TaskState, Waiting,
     WaitingOn, jitter,
@@ -53,6 +54,17 @@ pub(crate) struct Step {
     pub rebuild: Option<Rebuild>,
     /// Milliseconds that the guest computed since the last step.
     pub run_ms: u64,
+    /// What HTTP it used since the last step: what is counted before anything is sent is not counted twice after a crash.
+    pub http: HttpUse,
+}
+
+/// What of HTTP is on the account of a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct HttpUse {
+    /// Requests, against the limit `http_exchanges`.
+    pub exchanges: u64,
+    /// Bytes of bodies, sent and received, against the limit `http_bytes`.
+    pub bytes: u64,
 }
 
 /// The account of replays, beside that of the guest's own fuel.
@@ -95,6 +107,7 @@ struct Columns {
     kin: Option<Kin>,
     retry: Option<RetryPolicy>,
     journal_bytes: u64,
+    limits: Limits,
 }
 
 impl Step {
@@ -152,6 +165,7 @@ impl Step {
             rebuild.store(tx, task)?;
         }
         let nothing = self.entries.is_empty() && self.fuel == 0 && self.run_ms == 0 && self.withdrawn.is_none();
+        let nothing = nothing && self.http == HttpUse::default();
         if life == columns.life && effects.is_empty() && nothing {
             return Ok(Ok(Taken { found, ended: false, cancel_ticket: false, no_child: None }));
         }
@@ -187,11 +201,17 @@ impl Step {
         // What comes from outside always fits, and so does an end.
         if self.lease.is_some() && !entries.is_empty() && (any || !ended) {
             let (entries, bytes) = (columns.last_seq - u64::from(ended), columns.journal_bytes);
-            if entries > JOURNAL_ENTRIES || bytes > JOURNAL_BYTES {
-                return Err(StoreError::JournalFull { entries, bytes });
+            let limits = &columns.limits;
+            let beyond = match (entries > limits.journal_entries, bytes > limits.journal) {
+                (true, _) => Some(Limit::journal_entries),
+                (false, true) => Some(Limit::journal),
+                (false, false) => None,
+            };
+            if let Some(limit) = beyond {
+                return Err(StoreError::JournalFull { entries, bytes, limit: limits.said(limit) });
             }
         }
-        columns.store(tx, task, now, self.run_ms, further)?;
+        columns.store(tx, task, now, self.run_ms, self.http, further)?;
         // From here on the row says where the task stands: those above and below it may write to its journal.
         if let Some(kin) = &columns.kin {
             children::show_above(tx, task, kin, &entries, now)?;
@@ -331,7 +351,15 @@ impl Columns {
         Ok(())
     }
 
-    fn store(&self, tx: &Tx<'_>, task: i64, now: Timestamp, run_ms: u64, further: bool) -> Result<(), StoreError> {
+    fn store(
+        &self,
+        tx: &Tx<'_>,
+        task: i64,
+        now: Timestamp,
+        run_ms: u64,
+        http: HttpUse,
+        further: bool,
+    ) -> Result<(), StoreError> {
         let life = &self.life;
         let waiting = life.waiting.as_ref();
         let until = waiting.and_then(|waiting| waiting.until);
@@ -348,7 +376,7 @@ impl Columns {
                      ticket_same = ?13, cancel = ?14, updated_at = ?15, ended_at = ?16, last_seq = ?17,
                      progress = ?18, fuel = ?19, run_ms = run_ms + ?20, ended_seq = ?21,
                      public_seq = ?22, deaths = iif(?23, 0, deaths), suspect = suspect AND ?2 <> 'running',
-                     journal_bytes = ?24
+                     journal_bytes = ?24, http_exchanges = http_exchanges + ?25, http_bytes = http_bytes + ?26
                  WHERE n = ?1",
             )
             .map_err(failed(WHAT))?;
@@ -378,6 +406,8 @@ impl Columns {
                 self.public_seq.cast_signed(),
                 further,
                 self.journal_bytes.cast_signed(),
+                http.exchanges.cast_signed(),
+                http.bytes.cast_signed(),
             ])
             .map_err(failed(WHAT))?;
         Ok(())
@@ -400,7 +430,7 @@ fn load(tx: &Tx<'_>, task: i64, lease: Option<Lease>) -> Result<Columns, StoreEr
         .prepare_cached(
             "SELECT state, waiting_on, wait_until, cancel, attempt, failures, begun, ticket, attempt_seq, segment,
                     segment_seq, ticket_same, last_seq, deadline, ended_at, ended_seq, progress, fuel, owner, epoch,
-                    public_seq, parent, root, child, depth, retry, journal_bytes
+                    public_seq, parent, root, child, depth, retry, journal_bytes, limits
              FROM task WHERE n = ?1",
         )
         .map_err(failed(WHAT))?;
@@ -458,6 +488,7 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
         kin,
         retry,
         journal_bytes: row.get::<_, i64>(26)?.cast_unsigned(),
+        limits: limits(row, 27)?,
     }))
 }
 

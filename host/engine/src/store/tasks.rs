@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::failure::failed;
 use super::notice::Notice;
-use super::step::{Lease, Step};
+use super::step::{HttpUse, Lease, Step};
 use super::writer::Tx;
 use super::{Kin, Owners, children, events, plugins, questions, removal};
 use crate::clock::Timestamp;
@@ -87,6 +87,8 @@ pub(crate) struct RunRow {
     pub due_at: Option<Timestamp>,
     pub fuel: u64,
     pub run_ms: u64,
+    #[allow(dead_code, reason = "for what sends requests")]
+    pub http: HttpUse,
     /// Whether a guest stands in the segment.
     pub begun: bool,
     pub failures: u32,
@@ -130,7 +132,7 @@ impl NewRow {
             Some(_) => return Ok(Inserted::Outdated),
             None => return Err(Error::UnknownPlugin(plugin.to_owned())),
         }
-        let limits = serde_json::to_string(&self.limits).map_err(|error| Error::Fault(error.to_string()))?;
+        let limits = self.limits.to_stored().map_err(|error| Error::Fault(error.to_string()))?;
         let grants = match self.grants.is_empty() {
             true => None,
             false => Some(serde_json::to_string(&self.grants).map_err(|error| Error::Fault(error.to_string()))?),
@@ -206,6 +208,7 @@ impl NewRow {
             due_at: None,
             fuel: 0,
             run_ms: 0,
+            http: HttpUse::default(),
             begun: false,
             failures: 0,
             lease: Some(Lease { owner: self.owner, epoch: 1 }),
@@ -231,7 +234,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
         "SELECT n, id, digest, tool, input, context, settings, session, limits, created_at, deadline, state, cancel,
                 attempt, attempt_seq, segment, segment_seq, ticket, ticket_same, due_at, fuel, run_ms, begun, failures,
                 owner, epoch, waiting_on, deaths, suspect, namespace, grants, coalesce(root, n), depth,
-                replay_fuel, standing, cancel_tries
+                replay_fuel, standing, cancel_tries, http_exchanges, http_bytes
          FROM task WHERE n = ?1",
     )
     .and_then(|mut select| {
@@ -239,7 +242,6 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
             .query_row(params![n], |row| {
                 let owner: Option<i64> = row.get(24)?;
                 let epoch = row.get(25)?;
-                let limits: String = row.get(8)?;
                 let grants: Option<String> = row.get(30)?;
                 let grants = grants.map(|grants| serde_json::from_str(&grants)).transpose();
                 Ok(RunRow {
@@ -253,7 +255,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                     settings: row.get(6)?,
                     grants: grants.map_err(|error| unreadable(30, error))?.unwrap_or_default(),
                     session: row.get(7)?,
-                    limits: serde_json::from_str(&limits).map_err(|error| unreadable(8, error))?,
+                    limits: limits(row, 8)?,
                     root: row.get(31)?,
                     depth: row.get(32)?,
                     created_at: at(row, 9)?,
@@ -270,6 +272,10 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                     due_at: at_some(row, 19)?,
                     fuel: row.get::<_, i64>(20)?.cast_unsigned(),
                     run_ms: row.get::<_, i64>(21)?.cast_unsigned(),
+                    http: HttpUse {
+                        exchanges: row.get::<_, i64>(36)?.cast_unsigned(),
+                        bytes: row.get::<_, i64>(37)?.cast_unsigned(),
+                    },
                     begun: row.get(22)?,
                     failures: row.get(23)?,
                     lease: owner.map(|owner| Lease { owner, epoch }),
@@ -283,6 +289,13 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
             .optional()
     })
     .map_err(failed(WHAT))
+}
+
+/// What a task may use.
+pub(crate) fn limits_of(sql: &Connection, n: i64) -> Result<Limits, StoreError> {
+    sql.prepare_cached("SELECT limits FROM task WHERE n = ?1")
+        .and_then(|mut select| select.query_row(params![n], |row| limits(row, 0)))
+        .map_err(failed(WHAT))
 }
 
 /// A task that must be looked at by a time.
@@ -542,6 +555,15 @@ fn task(row: &Row<'_>, owners: &Owners, now: Timestamp) -> rusqlite::Result<Seen
 fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskState> {
     let state: String = row.get(column)?;
     state.parse().map_err(|error: String| unreadable(column, error))
+}
+
+/// The limits of a task.
+pub(super) fn limits(row: &Row<'_>, column: usize) -> rusqlite::Result<Limits> {
+    match row.get_ref(column)?.as_str()? {
+        // Most have the defaults.
+        "{}" => Ok(Limits::default()),
+        limits => serde_json::from_str(limits).map_err(|error| unreadable(column, error)),
+    }
 }
 
 fn at(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {

@@ -172,7 +172,7 @@ async fn promise_6_an_output_may_have_4_mib() {
             structured(131_072, length)
         )
     };
-    let most = longhaul::OUTPUT_BYTES as u32;
+    let most = longhaul::Limits::default().output as u32;
     let message = breaks_a_limit(&host, &Guest::new(&grown(most + 1))).await;
     assert!(message.contains("4194305 bytes"), "{message}");
     let task = completed(&host, &Guest::new(&grown(most))).await;

@@ -87,7 +87,7 @@ async fn a_truncated_component_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_6_a_component_may_have_64_mib() {
-    let large = vec![0; longhaul::COMPONENT_BYTES as usize + 1];
+    let large = vec![0; longhaul::HostLimits::default().component as usize + 1];
     assert!(matches!(refused(large.clone()).await, PluginError::TooLarge { bytes, limit } if bytes == limit + 1));
     let dir = tempfile::tempdir().unwrap();
     let host = host(dir.path()).await;

@@ -75,9 +75,9 @@ async fn promise_6_an_input_may_have_4_mib_as_json() {
     let (_dir, host) = with("").await;
     let around = json!({"text": ""}).to_string().len();
     let text = |bytes: usize| new().input(json!({"text": "x".repeat(bytes - around)}));
-    let error = refused(&host, text(longhaul::INPUT_BYTES + 1)).await;
+    let error = refused(&host, text(longhaul::Limits::default().input as usize + 1)).await;
     assert!(matches!(&error, Error::Input { problem, .. } if problem.contains("4194305 bytes")), "{error}");
-    let most = host.start(text(longhaul::INPUT_BYTES)).await.unwrap();
+    let most = host.start(text(longhaul::Limits::default().input as usize)).await.unwrap();
     assert_eq!(host.wait(&most.id).await.unwrap().state, TaskState::Completed);
 }
 
@@ -109,8 +109,8 @@ async fn promise_11_settings_and_grants_are_checked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_11_limits_above_the_hosts_are_refused_and_the_limit_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let most =
-        Limits { fuel: 1_000_000_000, memory: 64 << 20, replay_fuel: 2_000_000_000, run_time: Duration::from_secs(60) };
+    let (replay_fuel, run_time) = (2_000_000_000, Duration::from_secs(60));
+    let most = Limits { fuel: 1_000_000_000, memory: 64 << 20, replay_fuel, run_time, ..Limits::default() };
     let host = Host::builder().data_dir(dir.path()).limits(most).open().await.unwrap();
     host.install(guest("").build()).await.unwrap();
     for (limits, name) in [

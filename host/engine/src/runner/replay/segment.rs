@@ -58,7 +58,7 @@ impl Runner {
         let run = Arc::new(self.silent(row, recorder.closed(), inbox, sender));
         let wasi = wasi_context(&run, &Seed::new(planned.seed, planned.segment));
         let fuel = row.limits.fuel.saturating_sub(burned.fuel);
-        let (how, fuel) = match Instance::new(&ready.loaded, run.clone(), wasi, fuel, row.limits.memory) {
+        let (how, fuel) = match Instance::new(&ready.loaded, run.clone(), wasi, fuel) {
             Err((Broke::Host, problem)) => return Err(Error::Fault(problem)),
             Err((broke, problem)) => (How::Broke(broke, problem), 0),
             Ok(mut instance) => {
@@ -143,6 +143,7 @@ impl Runner {
             clock,
             row.created_at,
             settings,
+            row.limits,
             Opened::default(),
             warm,
             Crowded::never(),

@@ -1,7 +1,7 @@
 //! Tools that a tool starts: a child is another task, and its parent holds no more of it than a handle.
 
 use crate::journal::{Call, EventKind, Record, Recorded, Turn};
-use crate::limits::CHILDREN;
+use crate::limits::Limit;
 use crate::sandbox::bindings::longhaul::tool::task::WaitError;
 use crate::sandbox::guest::{Guest, Started};
 use crate::sandbox::run::{ChildReady, Interrupted, Refusal, Run};
@@ -66,8 +66,9 @@ impl Guest {
     }
 
     fn room_for_a_child(&self) -> Result<(), Refusal> {
-        if self.run.opened.children + self.children.len() as u32 >= CHILDREN {
-            let why = format!("a task may start {CHILDREN} children, and this one has (limit `children`)");
+        let (limits, started) = (&self.run.limits, self.run.opened.children as usize + self.children.len());
+        if started as u64 >= limits.children {
+            let why = format!("the task has started as many children as it may ({})", limits.said(Limit::children));
             return Err(Refusal::refused(why));
         }
         Ok(())

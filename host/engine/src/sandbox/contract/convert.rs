@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::json;
-use crate::limits::OUTPUT_BYTES;
+use crate::limits::{Limit, Limits};
 use crate::sandbox::bindings::exports::longhaul::tool::background_tool::{Execution, ToolError};
 use crate::sandbox::bindings::longhaul::tool::types;
 use crate::task::{ErrorClass, ErrorKind, Level, Output, Part, PartData, Reply, TaskError};
@@ -28,15 +28,20 @@ pub(crate) enum Returned {
 }
 
 /// Reads what `execute` or `await-task` returned.
-pub(crate) fn returned(result: Result<Execution, ToolError>) -> Returned {
+pub(crate) fn returned(result: Result<Execution, ToolError>, limits: &Limits) -> Returned {
+    let (what, size) = match &result {
+        Ok(Execution::Done(output)) => ("an output", output_len(output)),
+        Ok(Execution::Pending(pending)) => ("a ticket", pending.ticket.len()),
+        Err(error) => ("an error", error.message.len() + error.details.as_ref().map_or(0, String::len)),
+    };
+    if size as u64 > limits.output {
+        return Returned::Unusable(format!("{what} of {size} bytes ({})", limits.said(Limit::output)));
+    }
     match result {
         Ok(Execution::Done(output)) => match output_of(output) {
             Ok(output) => Returned::Done(output),
             Err(problem) => Returned::Unusable(problem),
         },
-        Ok(Execution::Pending(pending)) if pending.ticket.len() > OUTPUT_BYTES => {
-            Returned::Unusable(format!("a ticket of {} bytes; it may have {OUTPUT_BYTES}", pending.ticket.len()))
-        }
         Ok(Execution::Pending(pending)) => {
             Returned::Pending { ticket: pending.ticket, after: pending.after.map(Duration::from_millis) }
         }
@@ -47,10 +52,6 @@ pub(crate) fn returned(result: Result<Execution, ToolError>) -> Returned {
                 types::ErrorKind::Unavailable => ErrorKind::Unavailable,
                 types::ErrorKind::Cancelled => ErrorKind::Cancelled,
             };
-            let size = error.message.len() + error.details.as_ref().map_or(0, String::len);
-            if size > OUTPUT_BYTES {
-                return Returned::Unusable(format!("an error of {size} bytes; it may have {OUTPUT_BYTES}"));
-            }
             // Details that are no JSON are kept as the text they are: the error itself counts.
             let details = error.details.map(|details| json::parse(&details).unwrap_or(Value::String(details)));
             let retry_after = error.retry_after.map(Duration::from_millis);
@@ -61,11 +62,11 @@ pub(crate) fn returned(result: Result<Execution, ToolError>) -> Returned {
     }
 }
 
+fn output_len(output: &types::Output) -> usize {
+    output.structured.as_ref().map_or(0, String::len) + output.parts.iter().map(part_len).sum::<usize>()
+}
+
 fn output_of(output: types::Output) -> Result<Output, String> {
-    let size = output.structured.as_ref().map_or(0, String::len) + output.parts.iter().map(part_len).sum::<usize>();
-    if size > OUTPUT_BYTES {
-        return Err(format!("an output of {size} bytes; it may have {OUTPUT_BYTES}"));
-    }
     let structured = output.structured.map(|text| json::parse(&text)).transpose();
     let structured = structured.map_err(|error| format!("`structured` is not JSON that can be kept: {error}"))?;
     let parts = output.parts.into_iter().map(part).collect();

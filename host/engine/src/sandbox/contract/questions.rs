@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::journal::{Call, EventKind, Record, Recorded};
-use crate::limits::{OPEN_QUESTIONS, QUESTION_BYTES, QUESTIONS};
+use crate::limits::Limit;
 use crate::sandbox::bindings::longhaul::tool::task::WaitError;
 use crate::sandbox::bindings::longhaul::tool::types;
 use crate::sandbox::guest::{Asked, Guest};
@@ -70,15 +70,18 @@ impl Guest {
             + question.answer.len()
             + question.detail.as_ref().map_or(0, String::len)
             + question.options.as_ref().map_or(0, String::len);
-        if size > QUESTION_BYTES {
-            return Err(WaitError::Refused(format!("a question of {size} bytes; it may have {QUESTION_BYTES}")));
+        let limits = &self.run.limits;
+        let refused = |what: &str, limit| Err(WaitError::Refused(format!("{what} ({})", limits.said(limit))));
+        if size as u64 > limits.question {
+            return refused(&format!("a question of {size} bytes"), Limit::question);
         }
-        if self.run.opened.questions + self.questions.len() as u32 >= QUESTIONS {
-            return Err(WaitError::Refused(format!("a task may ask {QUESTIONS} questions, and this one has")));
+        let asked = self.run.opened.questions as usize + self.questions.len();
+        if asked as u64 >= limits.questions {
+            return refused("the task has asked as many questions as it may", Limit::questions);
         }
         let open = self.questions.iter().filter(|asked| self.run.inbox.reply(asked.number).is_none()).count();
-        if open >= OPEN_QUESTIONS {
-            return Err(WaitError::Refused(format!("a task may have {OPEN_QUESTIONS} questions open at once")));
+        if open as u64 >= limits.open_questions {
+            return refused("the task has as many questions open as it may", Limit::open_questions);
         }
         let answer: Value = serde_json::from_str(&question.answer)
             .map_err(|error| WaitError::Malformed(format!("`answer` is not JSON: {error}")))?;

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::convert::{level, wit_reply};
 use crate::journal::{Call, EventKind, Record, Recorded, Turn};
-use crate::limits::PROGRESS_BYTES;
 use crate::sandbox::bindings::longhaul::tool::task::{Host, WaitError};
 use crate::sandbox::bindings::longhaul::tool::types::{self, Millis};
 use crate::sandbox::guest::Guest;
@@ -22,7 +21,7 @@ impl Host for Guest {
         }
         arguments.push(update.level as u8);
         let progress = Progress {
-            message: cut(update.message),
+            message: cut(update.message, self.run.limits.progress_message),
             // JSON has no other numbers.
             done: update.done.filter(|done| done.is_finite()),
             total: update.total.filter(|total| total.is_finite()),
@@ -136,9 +135,9 @@ impl Guest {
     }
 }
 
-fn cut(mut message: String) -> String {
-    if message.len() > PROGRESS_BYTES {
-        let end = message.floor_char_boundary(PROGRESS_BYTES);
+fn cut(mut message: String, most: u64) -> String {
+    if message.len() as u64 > most {
+        let end = message.floor_char_boundary(usize::try_from(most).unwrap_or(usize::MAX));
         message.truncate(end);
     }
     message

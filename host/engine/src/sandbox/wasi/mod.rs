@@ -20,7 +20,6 @@ pub(crate) use random::Seed;
 use super::guest::Guest;
 use super::run::Run;
 use crate::journal::LogStream;
-use crate::limits::RANDOM_BYTES;
 
 /// Puts our interfaces in the place of those that would touch the outside.
 pub(super) fn shadow(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
@@ -41,7 +40,7 @@ pub(crate) fn context(run: &Arc<Run>, seed: &Seed) -> WasiCtx {
         .secure_random(seed.stream(random::SECURE))
         .insecure_random(seed.stream(random::INSECURE))
         .insecure_random_seed(seed.number(random::HASH_SEED))
-        .max_random_size(RANDOM_BYTES)
+        .max_random_size(run.limits.random)
         .allow_tcp(false)
         .allow_udp(false)
         .allow_ip_name_lookup(false);
