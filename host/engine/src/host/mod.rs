@@ -14,7 +14,7 @@ pub use builder::HostBuilder;
 pub use new_task::{NewTask, Started};
 pub use replay::{ReplayOptions, TaskUpgrade, Upgrade, UpgradeCheck};
 
-use crate::limits::{Limit, Limits, REPLY_TEXT_BYTES};
+use crate::limits::{Limit, Limits};
 use crate::runner::{Runner, blocking};
 use crate::store::{self, Moved, Step};
 use crate::task::{AnswerSchema, LifeEvent, Reply, Task, TaskId, TaskState};
@@ -278,20 +278,19 @@ impl Host {
 
 /// Whether a reply is within its limits.
 fn is_short(reply: &Reply, limits: &Limits) -> Result<(), String> {
-    let within = |what: &str, text: Option<&String>| match text.map_or(0, String::len) {
-        bytes if bytes > REPLY_TEXT_BYTES => Err(format!("{what} has {bytes} bytes; it may have {REPLY_TEXT_BYTES}")),
-        _ => Ok(()),
+    let within = |what: &str, bytes: usize, limit: Limit| match bytes as u64 > limits.get(limit) {
+        true => Err(format!("{what} has {bytes} bytes ({})", limits.said(limit))),
+        false => Ok(()),
     };
+    let text = |what: &str, text: Option<&String>| within(what, text.map_or(0, String::len), Limit::reply_text);
     match reply {
-        Reply::Answered { value, by } => match value.to_string().len() {
-            bytes if bytes as u64 > limits.answer => {
-                Err(format!("its value as JSON has {bytes} bytes ({})", limits.said(Limit::answer)))
-            }
-            _ => within("who gave it", by.as_ref()),
-        },
+        Reply::Answered { value, by } => {
+            within("its value as JSON", value.to_string().len(), Limit::answer)?;
+            text("who gave it", by.as_ref())
+        }
         Reply::Declined { by, reason } => {
-            within("who declined it", by.as_ref())?;
-            within("the reason", reason.as_ref())
+            text("who declined it", by.as_ref())?;
+            text("the reason", reason.as_ref())
         }
         Reply::TimedOut | Reply::Closed => Ok(()),
     }

@@ -39,11 +39,7 @@ impl Limits {
     pub(crate) fn said(&self, limit: Limit) -> String {
         let row = limit.row();
         let value = value::shown(row.unit, self.get(limit));
-        format!(
-            "limit `{0}` = {value}; it is raised by `--limit {0}=…`, up to what {1} in longhaul.toml allows",
-            row.name,
-            row.setting()
-        )
+        format!("limit `{0}` = {value}; `--limit {0}=…` raises it, up to {1} in longhaul.toml", row.name, row.setting())
     }
 
     /// As it is kept with a task: what differs from the defaults, as JSON.
@@ -128,9 +124,6 @@ impl QueueLimits {
 
 /// Tasks that stand in line in one process.
 pub(crate) const QUEUED: usize = 400_000;
-
-/// Bytes of who answered, and of why somebody declined to.
-pub(crate) const REPLY_TEXT_BYTES: usize = 4 << 10;
 
 /// Bytes of what a guest did that may wait to be committed before the guest has to wait too.
 pub(crate) const UNCOMMITTED_BYTES: usize = 4 << 20;

@@ -213,6 +213,8 @@ limits! {
     open_questions: Count = 16, 0, K, "sandbox/contract/questions: refused";
     /// Bytes of an answer's value as JSON.
     answer: Bytes = 64 * KIB, 1, 4 * MIB, "host: the answer is not taken";
+    /// Bytes of who answered, and of why somebody declined to.
+    reply_text: Bytes = 4 * KIB, 1, 64 * KIB, "host: the answer is not taken";
     /// Bytes of the journal, but for its end.
     journal: Bytes = 64 * MIB, 4 * KIB, GIB, "store/step: the task ends";
     /// Entries of the journal, but for its end.

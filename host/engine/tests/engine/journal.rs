@@ -16,7 +16,7 @@ fn column(dir: &tempfile::TempDir, what: &str) -> i64 {
 async fn too_long(host: &Host, task: &TaskId) {
     let (class, code, message) = failure(host, task).await;
     assert_eq!((class, code.as_str()), (ErrorClass::Run, "limit"), "{message}");
-    assert!(message.contains("limit `journal`"), "{message}");
+    assert!(message.contains("limit `journal"), "{message}");
 }
 
 /// A guest that waits for an answer before it writes; and how much its journal grows after the question.

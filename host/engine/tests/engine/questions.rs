@@ -265,10 +265,10 @@ async fn promise_6_what_an_answer_brings_is_bounded() {
     for (reply, limit) in [
         (answered(value, by(name)), None),
         (answered(value + 1, None), Some("answer")),
-        (answered(2, by(name + 1)), Some("by")),
+        (answered(2, by(name + 1)), Some("reply_text")),
         (Reply::Declined { reason: by(name), by: by(name) }, None),
-        (Reply::Declined { reason: by(name + 1), by: None }, Some("reason")),
-        (Reply::Declined { reason: None, by: by(name + 1) }, Some("by")),
+        (Reply::Declined { reason: by(name + 1), by: None }, Some("reply_text")),
+        (Reply::Declined { reason: None, by: by(name + 1) }, Some("reply_text")),
     ] {
         let any_text = ask(None).replace("(i32.const 18)", "(i32.const 17)");
         let guest = Guest::new(&any_text).text(2048, "go on?").text(2100, r#"{"type":"string"}"#);
