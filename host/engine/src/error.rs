@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::plugin::NeedKind;
+use crate::policy::PolicyError;
 use crate::task::{Reply, TaskId, TaskState};
 
 /// Why the host did not do what it was asked.
@@ -37,16 +39,35 @@ pub enum Error {
         problem: String,
     },
     /// The plugin needs something that is not granted.
-    #[error("`{plugin}` needs {kind} `{name}`, which is not granted ({why})")]
+    #[error("`{plugin}` needs {kind} `{name}`, which is not granted ({why}); {}", remedy(plugin, *kind, name))]
     MissingGrant {
         /// The plugin that needs it.
         plugin: String,
-        /// `http`, `setting`, `secret` or `tool`.
-        kind: String,
+        /// What kind of thing it is.
+        kind: NeedKind,
         /// What of that kind.
         name: String,
         /// The plugin's reason.
         why: String,
+    },
+    /// The operator has pinned the plugin to another digest.
+    #[error("`{plugin}` is pinned to {pinned} in longhaul.toml, and this is {found}; change its `digest` to allow it")]
+    Pinned {
+        /// The plugin.
+        plugin: String,
+        /// The digest that is allowed.
+        pinned: String,
+        /// The digest that was to be installed or started.
+        found: String,
+    },
+    /// What the operator allows can't be read, or is wrong.
+    #[error("{}: {error}", .path.display())]
+    Policy {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        #[source]
+        error: PolicyError,
     },
     /// A setting was given that the plugin does not declare.
     #[error("`{plugin}` declares no setting `{name}`")]
@@ -61,8 +82,8 @@ pub enum Error {
     UndeclaredGrant {
         /// The plugin.
         plugin: String,
-        /// `tool`.
-        kind: &'static str,
+        /// What kind of thing it is.
+        kind: NeedKind,
         /// What of that kind.
         name: String,
     },
@@ -190,6 +211,21 @@ pub enum Error {
     /// A fault of the host or the machine.
     #[error("host fault: {0}")]
     Fault(String),
+}
+
+/// What to add, and where, so that a need is met.
+fn remedy(plugin: &str, kind: NeedKind, name: &str) -> String {
+    let (line, section) = match kind {
+        NeedKind::Http => (format!("http = [\"{name}\"]"), ""),
+        NeedKind::Tool => (format!("tools = [\"{name}\"]"), ""),
+        NeedKind::Setting => (format!("{} = \"VALUE\"", toml_key(name)), ".settings"),
+        NeedKind::Secret => (format!("{} = {{ … }}", toml_key(name)), ".secrets"),
+    };
+    format!("add `{line}` to `[plugins.{plugin}{section}]` in longhaul.toml")
+}
+
+fn toml_key(name: &str) -> String {
+    if name.contains('.') { format!("\"{name}\"") } else { name.to_owned() }
 }
 
 fn brief(time: &Duration) -> String {

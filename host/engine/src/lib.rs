@@ -33,6 +33,7 @@ mod journal;
 mod json;
 mod limits;
 mod plugin;
+mod policy;
 mod runner;
 mod sandbox;
 mod store;
@@ -49,6 +50,7 @@ pub use host::{
 pub use journal::{Diverged, Event, EventKind, Heard, LogStream};
 pub use limits::{HostLimits, LIFE, LimitUnit, Limits, QueueLimits};
 pub use plugin::{Hints, Manifest, Need, NeedKind, Pace, Plugin, Tool};
+pub use policy::{NeedVerdict, Policy, PolicyError, Verdict};
 pub use runner::Replayed;
 pub use store::{Examination, Finding, examine};
 pub use task::{

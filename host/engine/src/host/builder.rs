@@ -10,26 +10,15 @@ use super::{Handle, Host};
 use crate::clock::{Clock, RealClock};
 use crate::limits::Allowed;
 use crate::plugin::{Library, create_private_dir};
+use crate::policy::{LivePolicy, Policy};
 use crate::runner::{Parts, Runner, Watchers};
 use crate::sandbox::Warm;
 use crate::store::{Notice, Store, enrol};
 use crate::testing::CrashPlan;
 use crate::{Error, HostLimits, Limits, QueueLimits, StoreError};
 
-/// How long an ended task is kept.
-const RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
-
-/// How long an instance is kept while its task waits, if nobody needs its place.
-const WARM: Duration = Duration::from_secs(2);
-
-/// How often a process shows the others that it is not frozen.
-const HEARTBEAT: Duration = Duration::from_secs(5);
-
 /// Each is a commit: more of them would be all that the disk does.
 const FASTEST: Duration = Duration::from_millis(10);
-
-/// Bytes of the instances that are kept while their tasks wait.
-const WARM_MEMORY: u64 = 1 << 30;
 
 /// Sets up a [`Host`].
 ///
@@ -41,16 +30,18 @@ const WARM_MEMORY: u64 = 1 << 30;
 pub struct HostBuilder {
     data_dir: PathBuf,
     clock: Arc<dyn Clock>,
-    limits: Limits,
+    policy: Option<Policy>,
+    // What is not said here is what the policy says.
+    limits: Option<Limits>,
     ceilings: Option<Limits>,
-    host_limits: HostLimits,
-    namespace_queue: QueueLimits,
-    plugin_queue: QueueLimits,
-    retention: Duration,
-    warm: Duration,
-    warm_memory: u64,
+    host_limits: Option<HostLimits>,
+    namespace_queue: Option<QueueLimits>,
+    plugin_queue: Option<QueueLimits>,
+    retention: Option<Duration>,
+    warm: Option<Duration>,
+    warm_memory: Option<u64>,
+    heartbeat: Option<Duration>,
     take_over: bool,
-    heartbeat: Duration,
     crash: Arc<CrashPlan>,
 }
 
@@ -59,16 +50,17 @@ impl Default for HostBuilder {
         Self {
             data_dir: PathBuf::from("longhaul-data"),
             clock: Arc::new(RealClock),
-            limits: Limits::default(),
+            policy: None,
+            limits: None,
             ceilings: None,
-            host_limits: HostLimits::default(),
-            namespace_queue: QueueLimits::default(),
-            plugin_queue: QueueLimits::default(),
-            retention: RETENTION,
-            warm: WARM,
-            warm_memory: WARM_MEMORY,
+            host_limits: None,
+            namespace_queue: None,
+            plugin_queue: None,
+            retention: None,
+            warm: None,
+            warm_memory: None,
+            heartbeat: None,
             take_over: true,
-            heartbeat: HEARTBEAT,
             crash: Arc::default(),
         }
     }
@@ -90,11 +82,19 @@ impl HostBuilder {
         self
     }
 
+    /// What the operator allows. By default that is read from `longhaul.toml` in the data directory, if it is there, and read
+    /// anew whenever it has changed.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
     /// What a task may use if its start says nothing else; and the most that a start may say, unless there are
     /// [ceilings](Self::ceilings).
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.limits = Some(limits);
         self
     }
 
@@ -108,7 +108,7 @@ impl HostBuilder {
     /// What any guest, and any file that is installed, may use of this host.
     #[must_use]
     pub fn host_limits(mut self, limits: HostLimits) -> Self {
-        self.host_limits = limits;
+        self.host_limits = Some(limits);
         self
     }
 
@@ -116,14 +116,14 @@ impl HostBuilder {
     /// another's tasks.
     #[must_use]
     pub fn namespace_queue(mut self, limits: QueueLimits) -> Self {
-        self.namespace_queue = limits;
+        self.namespace_queue = Some(limits);
         self
     }
 
     /// How many tasks of one plugin (one digest) are taken at once.
     #[must_use]
     pub fn plugin_queue(mut self, limits: QueueLimits) -> Self {
-        self.plugin_queue = limits;
+        self.plugin_queue = Some(limits);
         self
     }
 
@@ -131,7 +131,7 @@ impl HostBuilder {
     /// [take over](Self::take_over) removes nothing.
     #[must_use]
     pub fn retention(mut self, retention: Duration) -> Self {
-        self.retention = retention;
+        self.retention = Some(retention);
         self
     }
 
@@ -140,7 +140,7 @@ impl HostBuilder {
     /// A wait that is known to be longer is not begun warm.
     #[must_use]
     pub fn warm(mut self, warm: Duration) -> Self {
-        self.warm = warm;
+        self.warm = Some(warm);
         self
     }
 
@@ -148,7 +148,7 @@ impl HostBuilder {
     /// dropped as soon as it waits.
     #[must_use]
     pub fn warm_memory(mut self, bytes: u64) -> Self {
-        self.warm_memory = bytes;
+        self.warm_memory = Some(bytes);
         self
     }
 
@@ -164,7 +164,7 @@ impl HostBuilder {
     /// time after which it takes over from one that does not. All of them must say the same.
     #[must_use]
     pub fn heartbeat(mut self, every: Duration) -> Self {
-        self.heartbeat = every;
+        self.heartbeat = Some(every);
         self
     }
 
@@ -180,22 +180,33 @@ impl HostBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if an option makes no sense; [`Error::Store`] with what is wrong with the database. Nothing is
+    /// [`Error::OutOfRange`] if an option makes no sense; [`Error::Policy`] if `longhaul.toml` does not; [`Error::Store`] with what is wrong with the database. Nothing is
     /// touched then.
     pub async fn open(self) -> Result<Host, Error> {
-        if self.heartbeat < FASTEST {
-            let (value, allowed) =
-                (format!("{:?}", self.heartbeat), format!("at least {FASTEST:?} must lie between two"));
+        let live = match self.policy {
+            Some(policy) => LivePolicy::given(policy),
+            None => LivePolicy::open(self.data_dir.join("longhaul.toml"))?,
+        };
+        let policy = live.current();
+        let said = policy.host();
+        let heartbeat = self.heartbeat.unwrap_or(said.heartbeat);
+        if heartbeat < FASTEST {
+            let (value, allowed) = (format!("{heartbeat:?}"), format!("at least {FASTEST:?} must lie between two"));
             return Err(Error::OutOfRange { what: "heartbeat", value, allowed });
         }
-        let namespace_queue = self.namespace_queue.checked("`namespace_queue`")?;
-        let plugin_queue = self.plugin_queue.checked("`plugin_queue`")?;
+        let namespace_queue = self.namespace_queue.unwrap_or(said.namespace_queue);
+        let namespace_queue = namespace_queue.checked("`namespace_queue`")?;
+        let plugin_queue = self.plugin_queue.unwrap_or(said.plugin_queue).checked("`plugin_queue`")?;
+        let warm = self.warm.unwrap_or(said.warm);
+        let warm_memory = self.warm_memory.unwrap_or(said.warm_memory);
+        let limits = self.limits.unwrap_or_default();
+        let host_limits = self.host_limits.unwrap_or_default();
         let database = self.data_dir.join("longhaul.db");
         create_private_dir(&self.data_dir).map_err(|error| unwritable(&database, &error))?;
         let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
-        let most = self.ceilings.unwrap_or(self.limits);
-        let limits = Allowed { default: self.limits.min(&most), most };
-        let (compiled, host_limits) = (self.data_dir.join("compiled"), self.host_limits);
+        let most = self.ceilings.unwrap_or(limits);
+        let limits = Allowed { default: limits.min(&most), most };
+        let compiled = self.data_dir.join("compiled");
         let library = Library::new(compiled, limits.default, &most, host_limits).map_err(fault)?;
         let watchers = Arc::new(Watchers::default());
         let (sender, notices) = mpsc::unbounded_channel();
@@ -217,7 +228,7 @@ impl HostBuilder {
         let (path, plan) = (database.clone(), self.crash.clone());
         let store = crate::runner::blocking(move || Ok(Store::open(&path, notify, plan)?)).await?;
         let now = self.clock.now();
-        let (dir, heartbeat) = (self.data_dir.join("owners"), self.heartbeat);
+        let dir = self.data_dir.join("owners");
         let owners = store.write("this host", move |tx| enrol(tx, &dir, heartbeat, now)).await?;
         let runner = Runner::begin(Parts {
             store,
@@ -225,14 +236,15 @@ impl HostBuilder {
             library,
             clock: self.clock,
             watchers,
-            warm: Arc::new(Warm::new(self.warm, self.warm_memory)),
+            warm: Arc::new(Warm::new(warm, warm_memory)),
             take_over: self.take_over,
             crash: self.crash,
+            policy: live,
             limits,
             host_limits,
             namespace_queue,
             plugin_queue,
-            retention: self.retention,
+            retention: self.retention.unwrap_or(said.retention),
             notices,
         });
         Ok(Host { handle: Arc::new(Handle { runner }), namespace: super::DEFAULT_NAMESPACE.into() })

@@ -15,6 +15,7 @@ pub use new_task::{NewTask, Started};
 pub use replay::{ReplayOptions, TaskUpgrade, Upgrade, UpgradeCheck};
 
 use crate::limits::{Limit, Limits};
+use crate::policy::Policy;
 use crate::runner::{Runner, blocking};
 use crate::store::{self, Moved, Step};
 use crate::task::{AnswerSchema, LifeEvent, Reply, Task, TaskId, TaskState};
@@ -70,6 +71,17 @@ impl Host {
     #[must_use]
     pub fn namespace(&self, name: &str) -> Self {
         Self { handle: self.handle.clone(), namespace: name.into() }
+    }
+
+    /// What the operator allows, as of now.
+    pub fn policy(&self) -> Arc<Policy> {
+        self.runner().policy.current()
+    }
+
+    /// Allows something else from now on, and looks at no file any more. How the host is set up stays as it was when it was
+    /// opened, and the limits of a task as when it started.
+    pub fn set_policy(&self, policy: Policy) {
+        self.runner().policy.set(policy);
     }
 
     fn runner(&self) -> &Arc<Runner> {

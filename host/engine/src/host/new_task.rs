@@ -1,13 +1,14 @@
 //! What a caller says to start a task.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::Limits;
+use crate::egress::HttpRule;
 use crate::plugin::Grants;
 use crate::task::{RetryPolicy, TaskId};
+use crate::{Error, Limits};
 
 /// A task to start.
 ///
@@ -30,7 +31,8 @@ pub struct NewTask {
     pub(super) deadline: Option<Duration>,
     pub(super) key: Option<String>,
     pub(super) settings: BTreeMap<String, String>,
-    pub(super) grants: Grants,
+    pub(super) tools: BTreeSet<String>,
+    pub(super) http: Vec<String>,
     pub(super) limits: Option<Limits>,
     pub(super) limit: Vec<(String, String)>,
     pub(super) retry: Option<RetryPolicy>,
@@ -57,7 +59,8 @@ impl NewTask {
             deadline: None,
             key: None,
             settings: BTreeMap::new(),
-            grants: Grants::default(),
+            tools: BTreeSet::new(),
+            http: Vec::new(),
             limits: None,
             limit: Vec::new(),
             retry: None,
@@ -109,8 +112,29 @@ impl NewTask {
     /// Lets the task, and its children, start `tool` (`plugin/tool`) as a child, if its plugin declares that it does.
     #[must_use]
     pub fn grant_tool(mut self, tool: impl Into<String>) -> Self {
-        self.grants.tools.insert(tool.into());
+        self.tools.insert(tool.into());
         self
+    }
+
+    /// Lets the task, and its children, send the requests that a rule allows, if its plugin declares that it does. A rule is
+    /// a host, `api.example.com`; `docs/http.md` has all that it can say. One that makes no sense is refused at the start.
+    #[must_use]
+    pub fn grant_http(mut self, rule: impl Into<String>) -> Self {
+        self.http.push(rule.into());
+        self
+    }
+
+    /// What is granted to this task alone.
+    pub(super) fn grants(&self) -> Result<Grants, Error> {
+        let rule = |text: &String| {
+            HttpRule::parse(text).map_err(|problem| Error::OutOfRange {
+                what: "a grant of `http`",
+                value: format!("`{}`", crate::json::cut(text)),
+                allowed: problem,
+            })
+        };
+        let http = self.http.iter().map(rule).collect::<Result<_, _>>()?;
+        Ok(Grants { tools: self.tools.clone(), http })
     }
 
     /// What the task may use, at most what the host allows.

@@ -13,7 +13,8 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// [`Error::Plugin`] with what is wrong with it, and nothing is kept then.
+    /// [`Error::Plugin`] with what is wrong with it, [`Error::Pinned`] if the operator allows only another build; nothing is
+    /// kept then.
     pub async fn install(&self, component: impl Into<Vec<u8>>) -> Result<Plugin, Error> {
         let bytes = component.into();
         let runtime = tokio::runtime::Handle::current();
@@ -21,6 +22,7 @@ impl Host {
         let (bytes, row) = self
             .read(move |runner| {
                 let ready = runner.library.examine(&bytes, &runtime)?;
+                runner.policy.current().pinned(None, &ready.manifest.name, &ready.digest)?;
                 let row = PluginRow {
                     digest: ready.digest.clone(),
                     size: bytes.len() as u64,

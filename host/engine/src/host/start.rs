@@ -1,22 +1,22 @@
 //! Starting a task: everything that could refuse it is asked before it is taken.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{Host, NewTask, Started};
 use crate::json::DEPTH;
 use crate::limits::LIFE;
-use crate::plugin::{Need, NeedKind, Ready};
+use crate::plugin::{Grants, Manifest, NeedKind, Ready};
+use crate::policy::{Asker, NAMESPACE_BYTES, Policy, SETTING_BYTES};
 use crate::runner::{Entrant, Full, Lane, Whose};
 use crate::store::{self, Inserted, NewRow};
 use crate::task::{RetryPolicy, TaskId};
 use crate::{Error, EventKind};
 
-/// Bytes of a session, a key, a setting.
+/// Bytes of a session, a key.
 const SHORT_TEXT: usize = 4 << 10;
-
-/// Bytes of a namespace's name.
-const NAMESPACE_BYTES: usize = 256;
 
 /// Bytes of a caller's context as JSON.
 const CONTEXT_BYTES: usize = 64 << 10;
@@ -27,7 +27,8 @@ impl Host {
     /// # Errors
     ///
     /// Whatever would keep the task from being done refuses it here: [`Error::UnknownPlugin`], [`Error::UnknownTool`],
-    /// [`Error::Input`], [`Error::MissingGrant`], [`Error::UndeclaredGrant`], [`Error::OutOfRange`], [`Error::UnknownLimit`],
+    /// [`Error::Input`], [`Error::MissingGrant`], [`Error::UndeclaredGrant`], [`Error::Pinned`], [`Error::OutOfRange`],
+    /// [`Error::UnknownLimit`],
     /// [`Error::IdempotencyMismatch`], [`Error::QueueFull`], [`Error::Store`]. Nothing is taken then.
     pub async fn start(&self, new: NewTask) -> Result<Started, Error> {
         let runner = self.runner();
@@ -46,12 +47,14 @@ impl Host {
     /// Takes a task; `None`: the plugin that was meant is another one by now.
     async fn take(&self, new: &NewTask) -> Result<Option<Started>, Error> {
         let runner = self.runner();
-        let (digest, remembered) = self.newest(&new.plugin)?;
+        let policy = runner.policy.current();
+        let plugin = policy.plugin(&self.namespace, &new.plugin);
+        let (digest, remembered) = self.newest(plugin)?;
         let ready = match runner.ready(&digest).await {
             Err(_) if remembered => return Ok(None),
             ready => ready?,
         };
-        let row = self.row(new, &ready)?;
+        let row = self.row(new, &ready, &policy)?;
         let lane = Lane::new(&row.namespace, &row.digest);
         // Until the task stands in line, or is not taken.
         let _room = match runner.admit(&lane) {
@@ -65,7 +68,7 @@ impl Host {
                 };
             }
         };
-        let (fresh, wanted) = (row.clone(), new.plugin.clone());
+        let (fresh, wanted) = (row.clone(), plugin.to_owned());
         let inserted = runner.store.write("the task", move |tx| row.insert(tx, &wanted)).await?;
         Ok(match inserted {
             Inserted::Existing { id } => Some(Started { id, existing: true }),
@@ -100,12 +103,14 @@ impl Host {
         Ok((digest, false))
     }
 
-    fn row(&self, new: &NewTask, ready: &Ready) -> Result<NewRow, Error> {
+    fn row(&self, new: &NewTask, ready: &Ready, policy: &Policy) -> Result<NewRow, Error> {
         let runner = self.runner();
         let manifest = &ready.manifest;
         let limits = runner.limits.of(new.limits, &new.limit)?;
         let input = ready.accept(&new.tool, &new.input, &limits)?;
-        self.granted(new, ready)?;
+        policy.pinned(Some(&self.namespace), &manifest.name, &ready.digest)?;
+        let grants = new.grants()?;
+        self.granted(new, &grants, ready, policy)?;
         let context = new.context.to_string();
         within("context", context.len(), CONTEXT_BYTES)?;
         if !crate::json::is_shallow(&new.context) {
@@ -124,8 +129,8 @@ impl Host {
         let key = new.key.clone().map(|key| {
             let mut request = json!([manifest.name, new.tool, new.input, new.context, new.session, new.settings]);
             // Without one, the hash is what it was before there were grants.
-            if let (Some(request), false) = (request.as_array_mut(), new.grants.is_empty()) {
-                request.push(json!(new.grants));
+            if let (Some(request), false) = (request.as_array_mut(), grants.is_empty()) {
+                request.push(json!(grants));
             }
             (key, Sha256::digest(request.to_string()).into())
         });
@@ -140,7 +145,7 @@ impl Host {
             input,
             context,
             settings,
-            grants: new.grants.clone(),
+            grants,
             limits,
             retry: new.retry.clone().map(RetryPolicy::checked).transpose()?,
             kin: None,
@@ -159,23 +164,28 @@ impl Host {
     }
 
     /// Whether the plugin has what it cannot do without, and is given nothing that it did not declare.
-    fn granted(&self, new: &NewTask, ready: &Ready) -> Result<(), Error> {
-        let plugin = &ready.manifest.name;
-        let settings = |need: &&Need| need.kind == NeedKind::Setting;
+    fn granted(&self, new: &NewTask, grants: &Grants, ready: &Ready, policy: &Policy) -> Result<(), Error> {
+        let manifest = &ready.manifest;
         for (name, value) in &new.settings {
-            within("setting", value.len(), SHORT_TEXT)?;
-            if !ready.manifest.needs.iter().filter(settings).any(|need| need.name == *name) {
-                return Err(Error::UndeclaredSetting { plugin: plugin.clone(), name: name.clone() });
+            within("setting", value.len(), SETTING_BYTES)?;
+            if !manifest.needs.iter().any(|need| need.kind == NeedKind::Setting && need.name == *name) {
+                return Err(Error::UndeclaredSetting { plugin: manifest.name.clone(), name: name.clone() });
             }
         }
-        if !new.grants.is_empty() {
-            let find = |plugin: &str| {
-                let found = self.runner().store.read(|sql| store::find_plugin(sql, plugin))?;
-                Ok(found.map(|row| row.manifest))
-            };
-            new.grants.declared(&ready.manifest, find)?;
+        let rights = |manifest: &Manifest, settings: &BTreeMap<String, String>| {
+            policy.rights(Asker { manifest, namespace: &self.namespace, grants, settings })
+        };
+        if !grants.is_empty() {
+            grants.declared(
+                manifest,
+                |manifest| rights(manifest, &BTreeMap::new()).tools,
+                |plugin| {
+                    let found = self.runner().store.read(|sql| store::find_plugin(sql, plugin))?;
+                    Ok(found.map(|row| row.manifest))
+                },
+            )?;
         }
-        ready.manifest.has_what_it_needs(&new.settings, &new.grants)
+        rights(manifest, &new.settings).suffice(manifest)
     }
 }
 

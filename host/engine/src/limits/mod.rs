@@ -10,6 +10,8 @@ use std::time::Duration;
 pub(crate) use table::Limit;
 pub use table::{HostLimits, LimitUnit, Limits};
 
+use serde::Deserialize;
+
 use crate::Error;
 
 impl Limits {
@@ -92,7 +94,8 @@ impl Allowed {
 /// let limits = QueueLimits { running: 8, ..QueueLimits::default() };
 /// assert_eq!(limits.queued, 100_000);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct QueueLimits {
     /// Tasks that have an instance at once, warm ones included. 192 by default, of the 256 that there are in all.
     pub running: usize,

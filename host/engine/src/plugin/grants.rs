@@ -1,50 +1,57 @@
-//! What a task may reach: what its plugin declares and the caller granted, the intersection.
+//! What a caller grants to one task.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Manifest, NeedKind};
 use crate::Error;
+use crate::egress::HttpRule;
+use crate::policy::allowed;
 
-/// What the caller granted for one task, and so for its children.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What was granted to one task, and so to its children, beside what the operator grants to their plugins.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Grants {
     /// Tools that may be started as children: `plugin/tool`.
     #[serde(default)]
     pub tools: BTreeSet<String>,
+    /// Requests that may be sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub http: Vec<HttpRule>,
 }
 
 impl Grants {
     /// Nothing is granted.
     pub fn is_empty(&self) -> bool {
-        self.tools.is_empty()
+        self.tools.is_empty() && self.http.is_empty()
     }
 
     /// Whether nothing is granted that nobody declares: the plugin, or one whose tools are started by it, or by those.
-    /// `find` gives the manifest of an installed plugin by its name.
+    /// `tools` gives the tools that a plugin may start, `find` the manifest of an installed plugin by its name.
     pub fn declared(
         &self,
         manifest: &Manifest,
+        tools: impl Fn(&Manifest) -> BTreeSet<String>,
         find: impl Fn(&str) -> Result<Option<Manifest>, Error>,
     ) -> Result<(), Error> {
-        let mut left: BTreeSet<&String> = self.tools.iter().collect();
+        let mut left = self.clone();
         let mut asked = BTreeSet::from([manifest.name.clone()]);
         let mut reached = vec![manifest.clone()];
         while let Some(next) = reached.pop() {
-            for tool in self.tools.iter().filter(|tool| next.declares_tool(tool)) {
-                left.remove(tool);
+            left.http.retain(|rule| !next.declares_http(rule));
+            for tool in tools(&next) {
+                left.tools.remove(&tool);
                 let plugin = tool.split('/').next().unwrap_or_default();
                 if asked.insert(plugin.to_owned()) {
                     reached.extend(find(plugin)?);
                 }
             }
         }
-        match left.first() {
-            Some(tool) => {
-                Err(Error::UndeclaredGrant { plugin: manifest.name.clone(), kind: "tool", name: (*tool).clone() })
-            }
-            None => Ok(()),
+        let undeclared = |kind, name| Err(Error::UndeclaredGrant { plugin: manifest.name.clone(), kind, name });
+        match (left.tools.first(), left.http.first()) {
+            (Some(tool), _) => undeclared(NeedKind::Tool, tool.clone()),
+            (None, Some(rule)) => undeclared(NeedKind::Http, rule.to_string()),
+            (None, None) => Ok(()),
         }
     }
 }
@@ -55,21 +62,8 @@ impl Manifest {
         self.needs.iter().any(|need| need.kind == NeedKind::Tool && need.name == tool)
     }
 
-    /// Whether the plugin has what it cannot do without.
-    pub(crate) fn has_what_it_needs(&self, settings: &BTreeMap<String, String>, grants: &Grants) -> Result<(), Error> {
-        let missing = self.needs.iter().filter(|need| need.required).find(|need| match need.kind {
-            NeedKind::Setting => !settings.contains_key(&need.name),
-            NeedKind::Tool => !grants.tools.contains(&need.name),
-            NeedKind::Http | NeedKind::Secret => true,
-        });
-        match missing {
-            Some(need) => Err(Error::MissingGrant {
-                plugin: self.name.clone(),
-                kind: need.kind.as_str().into(),
-                name: need.name.clone(),
-                why: need.why.clone(),
-            }),
-            None => Ok(()),
-        }
+    /// Whether the plugin says that it sends requests of which that rule allows some.
+    pub(crate) fn declares_http(&self, rule: &HttpRule) -> bool {
+        self.needs.iter().any(|need| need.kind == NeedKind::Http && allowed(&need.name, rule).is_some())
     }
 }

@@ -207,7 +207,7 @@ impl Library {
             Arc::new(Inbox::default()),
             Arc::new(SimulatedClock::at(epoch)),
             epoch,
-            std::collections::BTreeMap::new(),
+            Box::new(|_| None),
             self.limits,
             Opened::default(),
             Arc::default(),

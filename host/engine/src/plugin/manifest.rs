@@ -11,6 +11,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub(crate) use check::is_plugin_name;
+
 use crate::error::PluginError;
 
 /// What a plugin says about itself: the answer of its `describe`.
@@ -134,7 +136,8 @@ pub struct Need {
 }
 
 /// What kind of thing a [`Need`] is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NeedKind {
     /// A host that is spoken to by HTTP.
     Http,
@@ -188,6 +191,22 @@ impl NeedKind {
             Self::Setting => "setting",
             Self::Secret => "secret",
             Self::Tool => "tool",
+        }
+    }
+
+    /// Whether something of that kind can be called so.
+    pub(crate) fn fits(self, name: &str) -> bool {
+        check::need_name(self, name)
+    }
+
+    /// What a name of that kind is.
+    pub(crate) fn such_as(self) -> &'static str {
+        match self {
+            Self::Http => "a host such as `api.example.com`",
+            Self::Setting | Self::Secret => {
+                "a name of 1 to 64 letters, digits, `_`, `.` and `-`, the first of them a letter"
+            }
+            Self::Tool => "a tool of another plugin such as `csv-profile/profile_csv`",
         }
     }
 }

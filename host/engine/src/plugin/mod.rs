@@ -7,6 +7,7 @@ mod schema;
 
 pub(crate) use grants::Grants;
 pub(crate) use library::{Library, Ready, create_private_dir, digest_of};
+pub(crate) use manifest::is_plugin_name;
 pub use manifest::{Hints, Manifest, Need, NeedKind, Pace, Tool};
 pub(crate) use schema::CompiledSchema;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Runner;
 use crate::limits::Limit;
 use crate::plugin::{Manifest, Ready};
+use crate::policy::Asker;
 use crate::sandbox::Refusal;
 use crate::store::{self, Kin, NewRow, RunRow};
 use crate::task::TaskId;
@@ -31,9 +32,12 @@ impl Runner {
             Ok(Ok((ready, tool, input))) => self.row(parent, &ready, tool, input, wanted.handle).map(Ok),
             Ok(Err(refusal)) => Ok(Err(refusal)),
             Err(error @ Error::Input { .. }) => Ok(Err(Refusal::malformed(error.to_string()))),
-            Err(error @ (Error::UnknownTool { .. } | Error::MissingGrant { .. } | Error::Plugin(_))) => {
-                Ok(Err(Refusal::refused(error.to_string())))
-            }
+            Err(
+                error @ (Error::UnknownTool { .. }
+                | Error::MissingGrant { .. }
+                | Error::Pinned { .. }
+                | Error::Plugin(_)),
+            ) => Ok(Err(Refusal::refused(error.to_string()))),
             Err(error) => Err(error),
         }
     }
@@ -53,7 +57,7 @@ impl Runner {
         if !manifest.declares_tool(&wanted.tool) {
             return refused(format!("`{}` declares no need of tool `{shown}`", manifest.name));
         }
-        if !parent.grants.tools.contains(&wanted.tool) {
+        if !self.rights(parent, manifest).tools.contains(&wanted.tool) {
             return refused(format!("tool `{shown}` was not granted to this task"));
         }
         let limits = &parent.limits;
@@ -72,10 +76,13 @@ impl Runner {
         let Some(digest) = self.store.read(|sql| store::newest(sql, plugin))? else {
             return refused(format!("no plugin `{plugin}` is installed"));
         };
+        let policy = self.policy.current();
+        policy.pinned(Some(&parent.namespace), plugin, &digest)?;
         let ready = self.ready(&digest).await?;
         let input = ready.accept(tool, &input, limits)?;
-        // Settings are its parent's own.
-        ready.manifest.has_what_it_needs(&BTreeMap::new(), &parent.grants)?;
+        // Settings that came with its parent's start are its parent's own.
+        let (namespace, grants, settings) = (&parent.namespace, &parent.grants, &BTreeMap::new());
+        policy.rights(Asker { manifest: &ready.manifest, namespace, grants, settings }).suffice(&ready.manifest)?;
         Ok(Ok((ready, tool.to_owned(), input)))
     }
 

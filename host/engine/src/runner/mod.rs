@@ -23,7 +23,8 @@ use self::drive::Left;
 use self::line::{Caps, Line};
 use crate::clock::Clock;
 use crate::limits::{Allowed, QUEUED};
-use crate::plugin::{Library, Ready};
+use crate::plugin::{Library, Manifest, Ready};
+use crate::policy::{Asker, LivePolicy, Rights};
 use crate::sandbox::{Crowd, INSTANCES, Inbox, Warm};
 use crate::store::{Notice, Owners, RunRow, Store, plugin_row};
 use crate::testing::CrashPlan;
@@ -50,6 +51,8 @@ pub(crate) struct Runner {
     pub warm: Arc<Warm>,
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
+    /// What the operator allows, as of now. Shared with guests that run.
+    pub policy: Arc<LivePolicy>,
     pub limits: Allowed,
     pub host_limits: HostLimits,
     /// The digests of the newest plugins by name, as far as they were asked for: checked again when a task is taken.
@@ -89,6 +92,7 @@ pub(crate) struct Parts {
     pub warm: Arc<Warm>,
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
+    pub policy: LivePolicy,
     pub limits: Allowed,
     pub host_limits: HostLimits,
     pub namespace_queue: QueueLimits,
@@ -115,6 +119,7 @@ impl Runner {
             warm: parts.warm,
             take_over: parts.take_over,
             crash: parts.crash,
+            policy: Arc::new(parts.policy),
             limits: parts.limits,
             host_limits: parts.host_limits,
             names: Mutex::default(),
@@ -236,6 +241,13 @@ impl Runner {
             })
         })
         .await
+    }
+
+    /// What a task may reach now. Not to be asked on replay.
+    pub fn rights(&self, row: &RunRow, manifest: &Manifest) -> Rights {
+        let settings = serde_json::from_str(&row.settings).unwrap_or_default();
+        let asker = Asker { manifest, namespace: &row.namespace, grants: &row.grants, settings: &settings };
+        self.policy.current().rights(asker)
     }
 
     /// Stops everything that runs here, so that others can go on with it.

@@ -1,5 +1,6 @@
 //! One guest export running: its instance, and its way to disk.
 
+use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,10 +16,11 @@ use super::drive::rand_seed;
 use crate::clock::Timestamp;
 use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder, StoredEntry};
 use crate::limits::{CANCEL_GRACE, UNCOMMITTED_BYTES};
-use crate::plugin::Ready;
+use crate::plugin::{Grants, Ready};
+use crate::policy::Asker;
 use crate::sandbox::{
-    Act, ChildReady, Crowded, Export, GuestCall, How, Inbox, Instance, Opened, Refusal, Request, Run, Seed, Stop,
-    wasi_context,
+    Act, ChildReady, Crowded, Export, GuestCall, How, Inbox, Instance, Opened, Refusal, Request, Run, Seed, Settings,
+    Stop, wasi_context,
 };
 use crate::store::{self, NewRow, RunRow, Step, Taken};
 use crate::task::{Broke, Misfit, Waiting};
@@ -85,7 +87,7 @@ impl<'a> Segment<'a> {
     pub async fn begin(
         runner: &'a Arc<Runner>,
         row: &'a RunRow,
-        ready: &'a Ready,
+        ready: &'a Arc<Ready>,
         inbox: Arc<Inbox>,
         purpose: Purpose,
     ) -> Result<Result<Self, (Broke, String)>, Error> {
@@ -116,7 +118,7 @@ impl<'a> Segment<'a> {
             inbox,
             runner.clock.clone(),
             row.created_at,
-            serde_json::from_str(&row.settings).unwrap_or_default(),
+            settings(runner, row, ready),
             row.limits,
             opened,
             runner.warm.clone(),
@@ -314,6 +316,17 @@ fn step(row: &RunRow, run: &Run, left: &mut Left, control: &crate::sandbox::Cont
     let bears = entries.iter().any(|entry| matches!(entry.body, Body::Event(EventKind::ChildStarted { .. }, _)));
     let child = left.child.take_if(|_| bears);
     Step { lease: row.lease, entries, running: true, child, seed: left.seed.take(), run_ms, ..Step::default() }
+}
+
+/// The settings of a task, each as it is when the guest asks for it.
+fn settings(runner: &Runner, row: &RunRow, ready: &Arc<Ready>) -> Settings {
+    let own: BTreeMap<String, String> = serde_json::from_str(&row.settings).unwrap_or_default();
+    let (policy, ready, namespace) = (runner.policy.clone(), ready.clone(), row.namespace.clone());
+    Box::new(move |name| {
+        let (grants, manifest) = (&Grants::default(), &ready.manifest);
+        let asker = Asker { manifest, namespace: &namespace, grants, settings: &own };
+        policy.current().rights(asker).settings.remove(name)
+    })
 }
 
 /// What a task had opened before its current segment, of which `recorded` is left.

@@ -18,6 +18,6 @@ pub(crate) use engine::{INSTANCES, Sandbox};
 pub(crate) use inbox::Inbox;
 pub(crate) use instance::{Control, Export, How, Instance, Stop};
 pub(crate) use load::{Loaded, check, compile, engine_key, restore};
-pub(crate) use run::{Act, ChildReady, Interrupted, Opened, Refusal, Request, Run};
+pub(crate) use run::{Act, ChildReady, Interrupted, Opened, Refusal, Request, Run, Settings};
 pub(crate) use warm::{Crowd, Crowded, Warm};
 pub(crate) use wasi::{Seed, context as wasi_context};

@@ -1,6 +1,5 @@
 //! One run of a guest as its imports see it: the recorder, what arrives from outside, and the way to disk.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,6 +14,9 @@ use crate::journal::{Call, Diverged, Recorded, Recorder, Turn};
 use crate::task::{Output, Reply, TaskError, TaskId, Waiting, WaitingOn};
 use crate::testing::{CrashPlan, CrashPoint};
 
+/// The value that a setting has now.
+pub(crate) type Settings = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// What a guest's imports need from whoever runs it.
 pub(crate) struct Run {
     recorder: Mutex<Recorder>,
@@ -22,7 +24,7 @@ pub(crate) struct Run {
     pub clock: Arc<dyn Clock>,
     /// When the task was taken: the zero of its monotonic clock.
     pub created_at: Timestamp,
-    pub settings: BTreeMap<String, String>,
+    pub settings: Settings,
     /// What the task may use.
     pub limits: Limits,
     /// What earlier segments opened: numbers are never used twice.
@@ -130,7 +132,7 @@ impl Run {
         inbox: Arc<Inbox>,
         clock: Arc<dyn Clock>,
         created_at: Timestamp,
-        settings: BTreeMap<String, String>,
+        settings: Settings,
         limits: Limits,
         opened: Opened,
         warm: Arc<Warm>,

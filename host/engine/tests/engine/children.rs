@@ -8,7 +8,7 @@ use crate::common::{
     names, needing, open, parent, pending, result_of, said, say, structured, wait_any, yes,
 };
 use longhaul::testing::{CrashPlan, CrashPoint};
-use longhaul::{Error, EventKind, Host, NewTask, Task, TaskId, TaskState, WaitingOn};
+use longhaul::{Error, EventKind, Host, NeedKind, NewTask, Task, TaskId, TaskState, WaitingOn};
 use serde_json::json;
 
 /// Starts the parent, and waits for its end.
@@ -175,7 +175,10 @@ async fn promise_5_only_a_tool_that_is_declared_and_granted_is_started() {
     let undeclared = Guest { manifest: manifest("test", "run"), ..parent(&tries) };
     let plugin = host.install(undeclared.build()).await.unwrap();
     let refused = host.start(NewTask::new(&plugin.digest, "run").grant_tool("kid/run")).await.unwrap_err();
-    assert!(matches!(&refused, Error::UndeclaredGrant { kind: "tool", name, .. } if name == "kid/run"), "{refused}");
+    assert!(
+        matches!(&refused, Error::UndeclaredGrant { kind: NeedKind::Tool, name, .. } if name == "kid/run"),
+        "{refused}"
+    );
     let task = host.start(NewTask::new(&plugin.digest, "run")).await.unwrap().id;
     host.wait(&task).await.unwrap();
     assert_eq!(refusals(&host, &task).await, ["tool `kid/run`: `test` declares no need of tool `kid/run`"]);
@@ -183,7 +186,7 @@ async fn promise_5_only_a_tool_that_is_declared_and_granted_is_started() {
     let required = needing("test", &["kid/run"]).replace(r#","required":false"#, "");
     let plugin = host.install(Guest { manifest: required, ..parent(&tries) }.build()).await.unwrap();
     let refused = host.start(NewTask::new(&plugin.digest, "run")).await.unwrap_err();
-    assert!(matches!(&refused, Error::MissingGrant { kind, .. } if kind == "tool"), "{refused}");
+    assert!(matches!(&refused, Error::MissingGrant { kind: NeedKind::Tool, .. }), "{refused}");
     let task = host.start(NewTask::new(&plugin.digest, "run").grant_tool("kid/run")).await.unwrap().id;
     host.wait(&task).await.unwrap();
     assert_eq!(said(&host, &task).await, [0.0, 1.0]);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{Guest, host, manifest};
-use longhaul::{Error, Host, Limits, NewTask, TaskState};
+use longhaul::{Error, Host, Limits, NeedKind, NewTask, TaskState};
 use serde_json::{Value, json};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"steps":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},"text":{"type":"string"}},"additionalProperties":false}"#;
@@ -87,22 +87,26 @@ async fn promise_11_settings_and_grants_are_checked() {
         {"kind":"setting","name":"limit","why":"How much.","required":false}"#;
     let (_dir, host) = with(needs).await;
     let error = refused(&host, new()).await;
-    assert_eq!(error.to_string(), "`test` needs setting `region`, which is not granted (Where to look.)");
+    assert_eq!(
+        error.to_string(),
+        "`test` needs setting `region`, which is not granted (Where to look.); add `region = \"VALUE\"` to \
+         `[plugins.test.settings]` in longhaul.toml"
+    );
     let error = refused(&host, new().setting("region", "eu").setting("colour", "red")).await;
     assert!(matches!(&error, Error::UndeclaredSetting { name, .. } if name == "colour"), "{error}");
     let error = refused(&host, new().setting("region", "x".repeat(5_000))).await;
     assert!(matches!(error, Error::OutOfRange { what: "setting", .. }), "{error}");
     let done = host.start(new().setting("region", "eu")).await.unwrap();
     assert_eq!(host.wait(&done.id).await.unwrap().state, TaskState::Completed);
-    for kind in ["http", "secret", "tool"] {
-        let name = match kind {
-            "http" => "api.example.com",
-            "tool" => "other/run_it",
-            _ => "token",
-        };
+    for (kind, name, line) in [
+        (NeedKind::Http, "api.example.com", "`http = [\"api.example.com\"]` to `[plugins.test]`"),
+        (NeedKind::Secret, "token", "`token = { … }` to `[plugins.test.secrets]`"),
+        (NeedKind::Tool, "other/run_it", "`tools = [\"other/run_it\"]` to `[plugins.test]`"),
+    ] {
         let (_dir, host) = with(&format!(r#"{{"kind":"{kind}","name":"{name}","why":"To work."}}"#)).await;
         let error = refused(&host, new()).await;
-        assert!(matches!(&error, Error::MissingGrant { kind: k, .. } if k == kind), "{error}");
+        assert!(matches!(&error, Error::MissingGrant { kind: k, .. } if *k == kind), "{error}");
+        assert!(error.to_string().contains(line), "{error}");
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::members::Members;
 use super::read::read;
 use super::{Hints, Manifest, Need, NeedKind, Pace, Tool};
+use crate::egress::HttpRule;
 use crate::json::{Problem, brief, child, cut, problem};
 use crate::plugin::CompiledSchema;
 
@@ -91,6 +92,11 @@ fn name(members: &mut Members, member: &str, also: char) -> Result<String, Probl
     }
 }
 
+/// Whether a plugin can be called so.
+pub(crate) fn is_plugin_name(name: &str) -> bool {
+    is_name(name, '-')
+}
+
 fn is_name(name: &str, also: char) -> bool {
     name.len() <= NAME
         && name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -169,18 +175,9 @@ fn need(value: Value, at: &str) -> Result<Need, Problem> {
     let kind = one_of(&mut members, "kind", &NeedKind::ALL, NeedKind::as_str)?
         .ok_or_else(|| problem(at, "`kind` is missing"))?;
     let name = members.text("name", 1..=NEED_NAME)?;
-    let (fits, such_as) = match kind {
-        NeedKind::Http => (name.bytes().all(|byte| byte.is_ascii_graphic()), "a host such as `api.example.com`"),
-        NeedKind::Setting | NeedKind::Secret => {
-            (is_key(&name), "a name of 1 to 64 letters, digits, `_`, `.` and `-`, the first of them a letter")
-        }
-        NeedKind::Tool => (
-            name.split_once('/').is_some_and(|(plugin, tool)| is_name(plugin, '-') && is_name(tool, '_')),
-            "a tool of another plugin such as `csv-profile/profile_csv`",
-        ),
-    };
-    if !fits {
-        return Err(problem(&members.at("name"), format_args!("\"{}\" is not {such_as}", cut(&name))));
+    if !kind.fits(&name) {
+        let what = format_args!("\"{}\" is not {}", cut(&name), kind.such_as()).to_string();
+        return Err(problem(&members.at("name"), what));
     }
     Ok(Need {
         kind,
@@ -189,6 +186,15 @@ fn need(value: Value, at: &str) -> Result<Need, Problem> {
         required: members.optional_bool("required")?.unwrap_or(true),
         extra: members.left(),
     })
+}
+
+/// Whether a need of that kind can be called so.
+pub(super) fn need_name(kind: NeedKind, name: &str) -> bool {
+    match kind {
+        NeedKind::Http => name.bytes().all(|byte| matches!(byte, b' '..=b'~')) && HttpRule::parse(name).is_ok(),
+        NeedKind::Setting | NeedKind::Secret => is_key(name),
+        NeedKind::Tool => name.split_once('/').is_some_and(|(plugin, tool)| is_name(plugin, '-') && is_name(tool, '_')),
+    }
 }
 
 fn is_key(name: &str) -> bool {

@@ -16,6 +16,8 @@ static PUBLISHED: LazyLock<Validator> = LazyLock::new(|| {
 /// What no schema can say, by words of the refusal.
 const ONLY_THE_VALIDATOR: &[&str] = &[
     "is there twice",
+    // The whole grammar of rules for HTTP.
+    "is not a host such as",
     // A number that does not fit in 64 bits.
     "exceeds u64::MAX",
     // Embedded schemas that are valid, but reach outside or are not safe to evaluate.

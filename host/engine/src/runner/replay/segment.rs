@@ -133,7 +133,6 @@ impl Runner {
         requests: mpsc::UnboundedSender<Request>,
     ) -> Run {
         let (_, never) = watch::channel(false);
-        let settings = serde_json::from_str(&row.settings).unwrap_or_default();
         let warm = Arc::default();
         let clock = self.clock.clone();
         let crash = Arc::default();
@@ -142,7 +141,7 @@ impl Runner {
             inbox.clone(),
             clock,
             row.created_at,
-            settings,
+            Box::new(|_| None),
             row.limits,
             Opened::default(),
             warm,

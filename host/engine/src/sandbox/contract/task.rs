@@ -69,7 +69,7 @@ impl Host for Guest {
             Some(Recorded::Record(Record::Setting(value))) => Ok(value),
             Some(other) => Err(Interrupted::from(recorder.mismatch(Call::Setting, &other)).into()),
             None => {
-                let value = self.run.settings.get(&name).cloned();
+                let value = (self.run.settings)(&name);
                 recorder.record(&Record::Setting(value.clone()));
                 Ok(value)
             }

@@ -1,0 +1,190 @@
+//! The policy in force: that of a file, as it is now.
+
+use std::fs::Metadata;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::SystemTime;
+
+use super::Policy;
+use crate::{Error, PolicyError};
+
+/// Bytes that are read of a file at most.
+const LARGEST: u64 = 4 << 20;
+
+/// The policy in force. A file is looked at whenever somebody asks, so that a grant, or its end, counts at once and for
+/// every process on the same data.
+pub(crate) struct LivePolicy {
+    state: RwLock<State>,
+    /// One reads the file anew, while others go on with what is known.
+    reading: Mutex<()>,
+}
+
+struct State {
+    policy: Arc<Policy>,
+    /// Read from here; `None`: an embedder has given it.
+    file: Option<PathBuf>,
+    /// What the file was when it was read.
+    seen: Option<Seen>,
+}
+
+/// Enough of a file's metadata to tell that it has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    length: u64,
+    modified: Option<SystemTime>,
+    /// Its number and when that was last changed: a file that is replaced, or written twice within a tick of the clock.
+    #[cfg(unix)]
+    inode: (u64, i64, i64),
+}
+
+impl LivePolicy {
+    /// The policy of a file; the default one while there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Policy`]: it can't be read, or is wrong.
+    pub fn open(path: PathBuf) -> Result<Self, Error> {
+        let (policy, seen) = read(&path)?;
+        Ok(Self::new(State { policy: Arc::new(policy), file: Some(path), seen }))
+    }
+
+    /// A policy that stays until another is set.
+    pub fn given(policy: Policy) -> Self {
+        Self::new(State { policy: Arc::new(policy), file: None, seen: None })
+    }
+
+    fn new(state: State) -> Self {
+        Self { state: RwLock::new(state), reading: Mutex::default() }
+    }
+
+    /// From now on this one counts, and no file.
+    pub fn set(&self, policy: Policy) {
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) =
+            State { policy: Arc::new(policy), file: None, seen: None };
+    }
+
+    /// The policy as it is now. One that is wrong leaves the last good one in force.
+    pub fn current(&self) -> Arc<Policy> {
+        let known = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let changed = known.file.as_ref().filter(|path| Seen::at(path) != known.seen).cloned();
+        let policy = known.policy.clone();
+        drop(known);
+        match changed {
+            Some(path) => self.refresh(&path),
+            None => policy,
+        }
+    }
+
+    fn refresh(&self, path: &Path) -> Arc<Policy> {
+        let _alone = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let looked = Seen::at(path);
+        let known = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        if known.file.as_deref() != Some(path) || known.seen == looked {
+            return known.policy.clone();
+        }
+        drop(known);
+        let (policy, seen) = match read(path) {
+            Ok((policy, seen)) => (Some(Arc::new(policy)), seen),
+            Err(error) => {
+                tracing::warn!("{error}; what it said before stays in force");
+                (None, looked)
+            }
+        };
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if state.file.as_deref() == Some(path) {
+            state.seen = seen;
+            if let Some(policy) = policy {
+                state.policy = policy;
+            }
+        }
+        state.policy.clone()
+    }
+}
+
+impl Seen {
+    fn at(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
+    }
+
+    fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt as _;
+        Self {
+            length: metadata.len(),
+            modified: metadata.modified().ok(),
+            #[cfg(unix)]
+            inode: (metadata.ino(), metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+/// What the file says, and what it was before it was read: if it is written meanwhile, it is read once more.
+fn read(path: &Path) -> Result<(Policy, Option<Seen>), Error> {
+    let wrong = |error: PolicyError| Error::Policy { path: path.to_owned(), error };
+    let unreadable = |problem: String| wrong(PolicyError { line: None, key: None, problem });
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Policy::default(), None)),
+        Err(error) => return Err(unreadable(format!("it can't be read: {error}"))),
+    };
+    let metadata = file.metadata().map_err(|error| unreadable(error.to_string()))?;
+    if !metadata.is_file() || metadata.len() > LARGEST {
+        return Err(unreadable(format!("it is no file of at most {LARGEST} bytes")));
+    }
+    let mut text = String::new();
+    file.take(LARGEST).read_to_string(&mut text).map_err(|error| unreadable(format!("it can't be read: {error}")))?;
+    let policy = Policy::parse(&text).map_err(wrong)?;
+    Ok((policy, Some(Seen::of(&metadata))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "[plugins.one]\nalias = \"uno\"\n";
+
+    fn alias(live: &LivePolicy) -> Option<String> {
+        live.current().alias("default", "one").map(str::to_owned)
+    }
+
+    #[test]
+    fn a_file_counts_from_when_it_is_written_until_it_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("longhaul.toml");
+        let live = LivePolicy::open(path.clone()).unwrap();
+        assert_eq!(alias(&live), None);
+        std::fs::write(&path, ONE).unwrap();
+        assert_eq!(alias(&live).as_deref(), Some("uno"));
+        let replaced = dir.path().join("new");
+        std::fs::write(&replaced, ONE.replace("uno", "eins")).unwrap();
+        std::fs::rename(&replaced, &path).unwrap();
+        assert_eq!(alias(&live).as_deref(), Some("eins"));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(alias(&live), None);
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_leaves_the_last_good_one_in_force() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("longhaul.toml");
+        std::fs::write(&path, ONE).unwrap();
+        let live = LivePolicy::open(path.clone()).unwrap();
+        std::fs::write(&path, "[plugins.one\n").unwrap();
+        assert_eq!(alias(&live).as_deref(), Some("uno"));
+        let error = LivePolicy::open(path.clone()).err().unwrap().to_string();
+        assert!(error.starts_with(&format!("{}: line 1", path.display())), "{error}");
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(alias(&live), None);
+    }
+
+    #[test]
+    fn what_an_embedder_sets_takes_the_place_of_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("longhaul.toml");
+        std::fs::write(&path, ONE).unwrap();
+        let live = LivePolicy::open(path).unwrap();
+        live.set(Policy::default());
+        assert_eq!(alias(&live), None);
+    }
+}
