@@ -28,6 +28,11 @@ impl App {
         Ok(host.open().await?)
     }
 
+    /// Opens the data directory, and runs whatever no other process runs.
+    pub async fn open_to_serve(&self) -> Result<Host, Problem> {
+        Ok(Host::builder().data_dir(self.data_dir()?).crash(crash_plan()?).open().await?)
+    }
+
     pub fn data_dir(&self) -> Result<PathBuf, Problem> {
         if let Some(dir) = &self.data {
             return Ok(dir.clone());

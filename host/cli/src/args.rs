@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use longhaul::TaskState;
 
 use crate::exit::EXIT_CODES;
@@ -42,6 +42,9 @@ pub enum Command {
     /// Plugins: add, list, inspect, remove, check an upgrade
     #[command(subcommand)]
     Plugin(Plugin),
+    /// Speak MCP on standard input and output, for an agent's client that starts this
+    #[command(after_help = MCP_HELP)]
+    Mcp(Mcp),
     /// Write everything, as of one moment, to a new file, while other processes go on
     #[command(after_help = RESTORE_HELP)]
     Backup {
@@ -56,6 +59,39 @@ pub enum Command {
 const RESTORE_HELP: &str = "\
 To restore: copy the file into an empty directory as `longhaul.db`, and open that with `--data DIR`. Nobody owns the tasks
 in a backup; whoever opens it takes them over. Stop every process on the old data first: a task must not go on in both.";
+
+const MCP_HELP: &str = "\
+Every installed plugin's tools are offered. A task goes on when the client has gone: while this or any other process serves the
+same data directory, or when one does again. Several may, and `longhaul serve` beside them.";
+
+#[derive(Debug, Args)]
+pub struct Mcp {
+    /// The tenant that tasks belong to
+    #[arg(long, value_name = "NAME", default_value = longhaul::DEFAULT_NAMESPACE)]
+    pub namespace: String,
+    /// A component file to install first; may be given several times
+    #[arg(long = "plugin", value_name = "FILE")]
+    pub plugins: Vec<PathBuf>,
+    /// How long a call waits for its result where the client cannot follow tasks
+    #[arg(long, value_name = "DURATION", default_value = "25s", value_parser = duration)]
+    pub wait: Duration,
+    /// A tool that only clients which follow tasks may call; may be given several times
+    #[arg(long = "require-tasks", value_name = "PLUGIN/TOOL")]
+    pub require_tasks: Vec<String>,
+    /// Print what this client's configuration needs to start this command with these options, and do nothing else
+    #[arg(long, value_name = "CLIENT", value_enum)]
+    pub print_config: Option<McpClient>,
+}
+
+/// A program that starts MCP servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum McpClient {
+    ClaudeCode,
+    #[value(name = "vscode")]
+    VsCode,
+    Cursor,
+    Codex,
+}
 
 #[derive(Debug, Args)]
 #[command(

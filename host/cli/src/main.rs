@@ -8,6 +8,7 @@ mod family;
 mod follow;
 mod input;
 mod json;
+mod mcp;
 mod plugin;
 mod prompt;
 mod replay;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
             Command::Run(args) => run::run(&app, args).await,
             Command::Tasks(command) => tasks::tasks(&app, command).await,
             Command::Plugin(command) => plugin::plugin(&app, command).await,
+            Command::Mcp(args) => mcp::mcp(&app, args).await,
             Command::Backup { file } => data::backup(&app, &file).await,
             Command::Doctor => data::doctor(&app),
         }
@@ -70,7 +72,8 @@ fn report(done: Result<Exit, Problem>) -> ExitCode {
 
 /// Debug messages of the host. They are for whoever looks into it; what a person is told is written by [`say`].
 fn trace(verbose: bool) {
-    let level = if verbose { "warn,longhaul=debug" } else { "warn" };
+    // The SDK warns of every error that a client is answered with.
+    let level = if verbose { "warn,longhaul=debug" } else { "warn,rmcp=error" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -84,6 +84,11 @@ impl Host {
         self.runner().policy.set(policy);
     }
 
+    /// How long an ended task is kept, see [`HostBuilder::retention`].
+    pub fn retention(&self) -> std::time::Duration {
+        self.runner().retention
+    }
+
     fn runner(&self) -> &Arc<Runner> {
         &self.handle.runner
     }

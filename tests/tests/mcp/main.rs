@@ -1,0 +1,8 @@
+//! MCP, as clients speak it: raw JSON-RPC with the built binary.
+
+mod client;
+mod companions;
+mod durable;
+mod modern;
+mod older;
+mod without_tasks;
