@@ -3,5 +3,6 @@
 pub mod audit;
 pub mod cli;
 pub mod embedded;
+pub mod server;
 pub mod soak;
 pub mod worker;

@@ -1,10 +1,11 @@
 //! The command line: its words, and the help that explains them.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use longhaul::TaskState;
+use longhaul::{Scope, TaskState};
 
 use crate::exit::EXIT_CODES;
 
@@ -45,6 +46,12 @@ pub enum Command {
     /// Speak MCP on standard input and output, for an agent's client that starts this
     #[command(after_help = MCP_HELP)]
     Mcp(Mcp),
+    /// Serve agents over HTTP, and run whatever there is to run
+    #[command(after_help = SERVE_HELP)]
+    Serve(Serve),
+    /// Tokens that agents call a server with: create, list, revoke
+    #[command(subcommand)]
+    Token(Token),
     /// Write everything, as of one moment, to a new file, while other processes go on
     #[command(after_help = RESTORE_HELP)]
     Backup {
@@ -91,6 +98,61 @@ pub enum McpClient {
     VsCode,
     Cursor,
     Codex,
+}
+
+const SERVE_HELP: &str = "\
+The section [server] of `longhaul.toml` in the data directory says more, such as the names that the server is called by. On
+loopback a first token is made and shown; on any other address there must be one (`longhaul token create`), and a proxy that
+speaks TLS in front. SIGTERM or Ctrl-C stops it: tasks go on where they stand when it starts again.";
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Where to listen [default: 127.0.0.1:7420]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// A component file to install first; may be given several times
+    #[arg(long = "plugin", value_name = "FILE")]
+    pub plugins: Vec<PathBuf>,
+    /// How messages on standard error are written
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Make a token and print it, this once
+    Create(CreateToken),
+    /// List tokens, without their secrets
+    Ls,
+    /// Let nobody in by a token any more
+    Revoke {
+        /// Its id, as `longhaul token ls` shows it
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct CreateToken {
+    /// What people know it by
+    #[arg(default_value = "token")]
+    pub name: String,
+    /// The tenant that its holder acts for [default: default]
+    #[arg(long)]
+    pub namespace: Option<String>,
+    /// What its holder may do: tasks, answer, admin; may be given several times [default: tasks and answer]
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub scopes: Vec<Scope>,
+    /// How long it is good for, such as 12h or 90days [default: for ever]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub expires: Option<Duration>,
 }
 
 #[derive(Debug, Args)]

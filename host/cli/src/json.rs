@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use longhaul::{Event, Examination, Finding, Heard, Plugin, Replayed, Task, TaskId, TaskUpgrade};
+use longhaul::{Event, Examination, Finding, Heard, Plugin, Replayed, Task, TaskId, TaskUpgrade, Token};
 use serde::Serialize;
 
 use crate::exit::Problem;
@@ -38,6 +38,20 @@ pub enum Line<'a> {
     Finding(&'a Finding),
     /// How much the doctor looked at, and what it comes to.
     Doctor(&'a Examination),
+    /// A server listens.
+    Serving {
+        url: &'a str,
+        /// The first token, where it was made just now.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        token: Option<&'a str>,
+    },
+    /// A token; with its secret when it was made just now.
+    Token {
+        #[serde(flatten)]
+        token: &'a Token,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        secret: Option<&'a str>,
+    },
     /// What `tasks cancel` found.
     Cancel { task: &'a TaskId, found: &'a str },
     /// What `tasks rm` or `plugin rm` removed.
@@ -54,8 +68,13 @@ pub enum Line<'a> {
 /// Writes the line, at once: the reader may be waiting for it.
 pub fn print(line: &Line<'_>) -> Result<(), Problem> {
     let text = serde_json::to_string(line).map_err(|e| Problem::new(format!("cannot write JSON: {e}")))?;
+    self::text(&text)
+}
+
+/// Writes a line of text.
+pub fn text(line: &str) -> Result<(), Problem> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|e| Problem::output(&e))
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|e| Problem::output(&e))
 }
 
 /// The place in a JSON text where it stops being JSON, for a message.

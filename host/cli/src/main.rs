@@ -8,6 +8,7 @@ mod family;
 mod follow;
 mod input;
 mod json;
+mod log;
 mod mcp;
 mod plugin;
 mod prompt;
@@ -15,28 +16,29 @@ mod replay;
 mod result;
 mod run;
 mod schema;
+mod serve;
 mod show;
 mod signals;
 mod table;
 mod tasks;
 mod text;
 mod time;
+mod token;
 mod view;
 mod words;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, LogFormat};
 use crate::exit::{Exit, Problem};
 use crate::view::say;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    trace(cli.global.verbose);
+    trace(&cli);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => return report(Err(Problem::new(format!("cannot start: {e}")))),
@@ -48,6 +50,8 @@ fn main() -> ExitCode {
             Command::Tasks(command) => tasks::tasks(&app, command).await,
             Command::Plugin(command) => plugin::plugin(&app, command).await,
             Command::Mcp(args) => mcp::mcp(&app, args).await,
+            Command::Serve(args) => serve::serve(&app, args).await,
+            Command::Token(command) => token::token(&app, command).await,
             Command::Backup { file } => data::backup(&app, &file).await,
             Command::Doctor => data::doctor(&app),
         }
@@ -70,14 +74,12 @@ fn report(done: Result<Exit, Problem>) -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// Debug messages of the host. They are for whoever looks into it; what a person is told is written by [`say`].
-fn trace(verbose: bool) {
-    // The SDK warns of every error that a client is answered with.
-    let level = if verbose { "warn,longhaul=debug" } else { "warn,rmcp=error" };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(console::colors_enabled_stderr())
-        .init();
+fn trace(cli: &Cli) {
+    // The MCP SDK warns of every error that a client is answered with.
+    let level = match &cli.command {
+        _ if cli.global.verbose => "warn,longhaul=debug,longhaul_server=debug",
+        Command::Serve(_) => "warn,rmcp=error,longhaul=info,longhaul_server=info",
+        _ => "warn,rmcp=error",
+    };
+    log::init(level, matches!(&cli.command, Command::Serve(args) if args.log_format == LogFormat::Json));
 }

@@ -16,7 +16,7 @@ pub async fn mcp(app: &App, args: Mcp) -> Result<Exit, Problem> {
     if let Some(client) = args.print_config {
         return print_config(app, client, &args);
     }
-    let mut signals = Signals::listen().map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
+    let mut signals = Signals::listen(RELEASE).map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
     let host = app.open_to_serve().await?;
     for file in &args.plugins {
         host.install_file(file).await?;

@@ -10,7 +10,7 @@ use crate::args::Run;
 use crate::exit::{Exit, Problem};
 use crate::follow::{Begun, Follow};
 use crate::json::place;
-use crate::signals::Signals;
+use crate::signals::{RELEASE, Signals};
 use crate::text::line;
 use crate::view::say;
 use crate::{input, view};
@@ -53,7 +53,7 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
     }
 
     // From here Ctrl-C is for the task.
-    let mut signals = Signals::listen().map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
+    let mut signals = Signals::listen(RELEASE).map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
     let started = host.start(new).await?;
     let mut begun = Begun::Now;
     if started.existing {

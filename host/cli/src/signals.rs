@@ -22,8 +22,8 @@ const SIGHUP: u8 = 1;
 const SIGINT: u8 = 2;
 const SIGTERM: u8 = 15;
 
-/// How long the program may take to release its task once it was told to go.
-const RELEASE: Duration = Duration::from_secs(3);
+/// How long the program may take to release one task once it was told to go.
+pub const RELEASE: Duration = Duration::from_secs(3);
 
 /// The signals that came, the first Ctrl-C among them.
 ///
@@ -37,10 +37,11 @@ pub struct Signals {
 
 impl Signals {
     /// From here on signals no longer end the process by themselves.
-    pub fn listen() -> std::io::Result<Self> {
+    /// Once the system has told the program to go, it has so long.
+    pub fn listen(patience: Duration) -> std::io::Result<Self> {
         let (send, came) = mpsc::unbounded_channel();
         let farewell = Arc::new(OnceLock::<String>::new());
-        listen_for_leave(&send)?;
+        listen_for_leave(&send, patience)?;
         let mut interrupts = interrupts()?;
         let last_words = farewell.clone();
         tokio::spawn(async move {
@@ -88,7 +89,7 @@ fn interrupts() -> std::io::Result<tokio::signal::windows::CtrlC> {
 }
 
 #[cfg(unix)]
-fn listen_for_leave(send: &mpsc::UnboundedSender<Signal>) -> std::io::Result<()> {
+fn listen_for_leave(send: &mpsc::UnboundedSender<Signal>, patience: Duration) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     for (kind, number) in [(SignalKind::terminate(), SIGTERM), (SignalKind::hangup(), SIGHUP)] {
         let mut received = signal(kind)?;
@@ -96,7 +97,7 @@ fn listen_for_leave(send: &mpsc::UnboundedSender<Signal>) -> std::io::Result<()>
         tokio::spawn(async move {
             if received.recv().await.is_some() {
                 let _ = send.send(Signal::Leave(Exit::Signal(number)));
-                tokio::time::sleep(RELEASE).await;
+                tokio::time::sleep(patience).await;
                 leave(Exit::Signal(number), None);
             }
         });
@@ -105,6 +106,6 @@ fn listen_for_leave(send: &mpsc::UnboundedSender<Signal>) -> std::io::Result<()>
 }
 
 #[cfg(not(unix))]
-fn listen_for_leave(_: &mpsc::UnboundedSender<Signal>) -> std::io::Result<()> {
+fn listen_for_leave(_: &mpsc::UnboundedSender<Signal>, _: Duration) -> std::io::Result<()> {
     Ok(())
 }

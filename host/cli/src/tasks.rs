@@ -11,7 +11,7 @@ use crate::follow::{Begun, Follow};
 use crate::prompt::keys::Keys;
 use crate::prompt::{Outcome, Prompt, ask};
 use crate::run::{answer, answers};
-use crate::signals::{Signal, Signals};
+use crate::signals::{RELEASE, Signal, Signals};
 use crate::text::line;
 use crate::view::{Kind, View, say};
 use crate::{family, json, replay, show, time, words};
@@ -46,7 +46,7 @@ async fn list(
     session: Option<String>,
     limit: usize,
 ) -> Result<Exit, Problem> {
-    let tasks = host.tasks(TaskFilter { state, session, limit }).await?;
+    let tasks = host.tasks(TaskFilter { state, session, limit, ..TaskFilter::default() }).await?;
     if app.json {
         for task in &tasks {
             json::print(&json::Line::Task(task))?;
@@ -73,7 +73,7 @@ async fn show_one(app: &App, host: &Host, id: &str) -> Result<Exit, Problem> {
 
 async fn watch(app: &App, host: &Host, id: &str, asked: Asked, given: Vec<serde_json::Value>) -> Result<Exit, Problem> {
     let id = host.find_task(id).await?;
-    let mut signals = Signals::listen().map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
+    let mut signals = Signals::listen(RELEASE).map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
     let begun = Begun::Before { ours: host.adopt(&id).await? };
     Follow::new(app, host, &id, begun, given, asked).until_the_end(&mut signals).await
 }
@@ -174,7 +174,7 @@ async fn prompt(
     if prompt.hides_details(view.size()) {
         view.line(&words::question(question, time::now()));
     }
-    let mut signals = Signals::listen().map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
+    let mut signals = Signals::listen(RELEASE).map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
     let mut keys = Keys::open().map_err(|e| Problem::new(format!("cannot ask here: {e}")))?;
     let mut tick = tokio::time::interval(Duration::from_secs(1));
     loop {

@@ -178,6 +178,9 @@ pub enum Error {
     /// Another living host runs the task.
     #[error("task {0} is run by another process")]
     OwnedElsewhere(TaskId),
+    /// There is no such token.
+    #[error("no token `{0}`; `longhaul token ls` lists them")]
+    UnknownToken(String),
     /// A plugin can't be removed while tasks need it.
     #[error("plugin `{plugin}` is needed by {tasks} unfinished task(s); cancel them or wait")]
     PluginInUse {

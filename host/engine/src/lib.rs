@@ -44,8 +44,8 @@ pub mod testing;
 pub use clock::{Clock, RealClock, SimulatedClock, Timestamp};
 pub use error::{Error, PluginError, StoreError};
 pub use host::{
-    DEFAULT_NAMESPACE, Host, HostBuilder, NewTask, ReplayOptions, Started, TaskFilter, TaskUpgrade, Upgrade,
-    UpgradeCheck,
+    DEFAULT_NAMESPACE, Host, HostBuilder, IssuedToken, NewTask, NewToken, ReplayOptions, Scope, Started, TaskFilter,
+    TaskUpgrade, Token, Upgrade, UpgradeCheck,
 };
 pub use journal::{Diverged, Event, EventKind, Heard, LogStream};
 pub use limits::{HostLimits, LIFE, LimitUnit, Limits, QueueLimits};

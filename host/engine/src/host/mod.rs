@@ -7,19 +7,21 @@ mod new_task;
 mod plugins;
 mod replay;
 mod start;
+mod tokens;
 
 use std::sync::Arc;
 
 pub use builder::HostBuilder;
 pub use new_task::{NewTask, Started};
 pub use replay::{ReplayOptions, TaskUpgrade, Upgrade, UpgradeCheck};
+pub use tokens::{IssuedToken, NewToken, Scope, Token};
 
 use crate::limits::{Limit, Limits};
 use crate::policy::Policy;
 use crate::runner::{Runner, blocking};
 use crate::store::{self, Moved, Step};
 use crate::task::{AnswerSchema, LifeEvent, Reply, Task, TaskId, TaskState};
-use crate::{Error, EventKind};
+use crate::{Error, EventKind, HostLimits};
 
 /// The namespace of a [`Host`] that was not given another one.
 pub const DEFAULT_NAMESPACE: &str = "default";
@@ -50,13 +52,20 @@ pub struct TaskFilter {
     pub state: Option<TaskState>,
     /// Started from this session; any if `None`.
     pub session: Option<String>,
+    /// Of the plugin of this name, in any version; any if `None`.
+    pub plugin: Option<String>,
+    /// Calls of a tool of this name; any if `None`.
+    pub tool: Option<String>,
+    /// Only tasks that come after this one in the list: give the last of a page to have the next. It need not exist any
+    /// more.
+    pub after: Option<TaskId>,
     /// At most so many.
     pub limit: usize,
 }
 
 impl Default for TaskFilter {
     fn default() -> Self {
-        Self { state: None, session: None, limit: 100 }
+        Self { state: None, session: None, plugin: None, tool: None, after: None, limit: 100 }
     }
 }
 
@@ -71,6 +80,11 @@ impl Host {
     #[must_use]
     pub fn namespace(&self, name: &str) -> Self {
         Self { handle: self.handle.clone(), namespace: name.into() }
+    }
+
+    /// What any guest, and any file that is installed, may use of this host.
+    pub fn host_limits(&self) -> HostLimits {
+        self.runner().host_limits
     }
 
     /// What the operator allows, as of now.

@@ -15,6 +15,7 @@ mod removal;
 mod schema;
 mod step;
 mod tasks;
+mod tokens;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -40,6 +41,7 @@ pub(crate) use tasks::{
     Due, Inserted, NewRow, RunRow, by_prefix, due, expire, limits_of, list as tasks, number, owe,
     remove as remove_task, run_row, unfinished, view, written_since,
 };
+pub(crate) use tokens::{all as tokens, insert as insert_token, one as token, remove as remove_token};
 pub(crate) use writer::Tx;
 
 use crate::StoreError;

@@ -409,14 +409,19 @@ pub(crate) fn list(
 ) -> Result<Vec<Task>, StoreError> {
     let mut select = sql
         .prepare_cached(&format!(
-            "{COLUMNS} WHERE namespace = ?1 AND task.removed = 0 AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR session = ?3)
-             ORDER BY task.n DESC LIMIT ?4"
+            "{COLUMNS} WHERE namespace = ?1 AND id < ?7 AND task.removed = 0 AND (?2 IS NULL OR state = ?2)
+               AND (?3 IS NULL OR session = ?3) AND (?5 IS NULL OR plugin.name = ?5) AND (?6 IS NULL OR tool = ?6)
+             ORDER BY id DESC LIMIT ?4"
         ))
         .map_err(failed(WHAT))?;
     let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
     let state = filter.state.map(TaskState::as_str);
+    // Ids are made of letters and digits: all of them come before this.
+    let after = filter.after.as_ref().map_or("~", TaskId::as_str);
     let rows = select
-        .query_map(params![namespace, state, filter.session, limit], |row| task(row, owners, now))
+        .query_map(params![namespace, state, filter.session, limit, filter.plugin, filter.tool, after], |row| {
+            task(row, owners, now)
+        })
         .map_err(failed(WHAT))?;
     rows.map(|seen| seen.map_err(failed(WHAT))?.complete(sql)).collect()
 }

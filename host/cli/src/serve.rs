@@ -1,0 +1,86 @@
+//! `longhaul serve`: a host that runs whatever there is to run, and a server on it.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use longhaul::{Host, NewToken, Policy, Scope};
+use longhaul_server::{Config, Server};
+use tokio::net::TcpListener;
+
+use crate::app::App;
+use crate::args::Serve;
+use crate::exit::{Exit, Problem};
+use crate::json;
+use crate::signals::Signals;
+use crate::text::line;
+use crate::view::say;
+
+/// Requests that are under way may end, and then what runs is put down: some seconds each.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+
+pub async fn serve(app: &App, args: Serve) -> Result<Exit, Problem> {
+    let mut config = config(&app.data_dir()?.join("longhaul.toml"))?;
+    config.listen = args.listen.unwrap_or(config.listen);
+    let mut signals = Signals::listen(PATIENCE).map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
+    let host = app.open_to_serve().await?;
+    let served = async {
+        for file in &args.plugins {
+            let plugin = host.install_file(file).await?;
+            say(&format!("plugin {} {}", line(&plugin.name), line(&plugin.version)));
+        }
+        let token = first_token(&host, config.listen).await?;
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .map_err(|e| Problem::new(format!("cannot listen on {}: {e}", config.listen)))?;
+        config.listen = listener.local_addr().unwrap_or(config.listen);
+        tell(app, config.listen, token.as_deref())?;
+        let told = async move {
+            signals.next().await;
+        };
+        Server::new(host.clone(), config)
+            .serve(listener, told)
+            .await
+            .map_err(|e| Problem::new(format!("cannot go on serving: {e}")))
+    };
+    let served = served.await;
+    host.shutdown().await;
+    served.map(|()| Exit::Done)
+}
+
+/// The section `[server]` of the operator's file, if there is one.
+fn config(path: &Path) -> Result<Config, Problem> {
+    let wrong = |problem: String| Problem::new(format!("{}: {problem}", path.display()));
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
+        Err(error) => return Err(wrong(error.to_string())),
+    };
+    let policy = Policy::parse(&text).map_err(|error| wrong(error.to_string()))?;
+    policy.server().map_or_else(|| Ok(Config::default()), |section| Config::from_toml(section.clone())).map_err(wrong)
+}
+
+/// Whoever serves others makes tokens first. On loopback the first is made here, for the person who has just started.
+async fn first_token(host: &Host, listen: SocketAddr) -> Result<Option<String>, Problem> {
+    if !host.tokens().await?.is_empty() {
+        return Ok(None);
+    }
+    if !listen.ip().is_loopback() {
+        let problem = format!("{listen} can be reached by others, and there is no token that they would need");
+        return Err(Problem::new(problem).hint("make one with `longhaul token create`"));
+    }
+    let issued = host.create_token(NewToken::new("first").scopes(Scope::ALL)).await?;
+    Ok(Some(issued.secret))
+}
+
+fn tell(app: &App, listen: SocketAddr, token: Option<&str>) -> Result<(), Problem> {
+    let url = format!("http://{listen}");
+    if app.json {
+        return json::print(&json::Line::Serving { url: &url, token });
+    }
+    say(&format!("serving on {url}"));
+    match token {
+        Some(token) => say(&format!("token: {token}\n  it is shown this once; `longhaul token create` makes others")),
+        None => say("`longhaul token create` makes a token to call it with"),
+    }
+    Ok(())
+}

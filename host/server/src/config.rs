@@ -1,0 +1,88 @@
+//! How a server is set up: the section `[server]` of `longhaul.toml`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use serde::Deserialize;
+
+/// How a [`Server`](crate::Server) is set up. In `longhaul.toml` it is the section `[server]`.
+///
+/// ```
+/// use longhaul_server::Config;
+///
+/// let table = "listen = \"127.0.0.1:8080\"\nrequests_per_second = 50".parse().unwrap();
+/// let config = Config::from_toml(table).unwrap();
+/// assert_eq!(config.listen.port(), 8080);
+/// assert!(Config::from_toml("lisen = 1".parse().unwrap()).is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Config {
+    /// Where to listen: `127.0.0.1:7420` by default. On an address that others reach, put a reverse proxy that speaks TLS in
+    /// front: tokens travel with each request.
+    pub listen: SocketAddr,
+    /// The names that requests may call this server by (`Host`), besides loopback's. Empty: on a loopback address no others,
+    /// elsewhere any. This is what keeps a web page from reaching a server on loopback by a name of its own.
+    pub allowed_hosts: Vec<String>,
+    /// The origins whose web pages may call this server (`Origin`), such as `https://desk.example.com`, besides its own.
+    pub allowed_origins: Vec<String>,
+    /// Bytes that the body of a request may have, but for a plugin's: 8 MiB by default.
+    pub body_bytes: usize,
+    /// Requests in a second that are answered to one token; as many at once. 2,000 by default.
+    pub requests_per_second: u32,
+    /// Streams and long polls that one token may have open at once: 10,000 by default.
+    pub streams: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7420),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            body_bytes: 8 << 20,
+            requests_per_second: 2_000,
+            streams: 10_000,
+        }
+    }
+}
+
+impl Config {
+    /// Reads the section.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, and where.
+    pub fn from_toml(section: toml::Table) -> Result<Self, String> {
+        let config: Self =
+            section.try_into().map_err(|error: toml::de::Error| format!("[server]: {}", error.message()))?;
+        let none = [
+            ("body_bytes", config.body_bytes == 0),
+            ("requests_per_second", config.requests_per_second == 0),
+            ("streams", config.streams == 0),
+        ];
+        match none.iter().find(|(_, zero)| *zero) {
+            Some((name, _)) => Err(format!("[server]: `{name}` is 0: it must be 1 at least, or nobody is answered")),
+            None => Ok(config),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_makes_no_sense_or_is_unknown_does_not_load() {
+        for (text, says) in [
+            ("streams = 0", "`streams` is 0"),
+            ("lisen = \"127.0.0.1:1\"", "unknown field `lisen`"),
+            ("listen = \"nowhere\"", "invalid socket address"),
+            ("body_bytes = -1", "invalid value"),
+        ] {
+            let error = Config::from_toml(text.parse().unwrap()).unwrap_err();
+            assert!(error.starts_with("[server]: ") && error.contains(says), "{error}");
+        }
+        assert_eq!(Config::from_toml(toml::Table::new()), Ok(Config::default()));
+    }
+}

@@ -1,0 +1,126 @@
+//! Who calls: a bearer token becomes a [`Principal`], which is the only way for a handler to a host.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use longhaul::{Host, Scope, Token};
+
+use crate::Problem;
+use crate::server::Shared;
+
+/// Who calls. Every route behind the server's authentication finds one among the request's extensions.
+#[derive(Clone)]
+pub struct Principal {
+    token: Arc<Token>,
+    host: Host,
+}
+
+impl Principal {
+    /// The token that the caller showed.
+    pub fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// The host as the caller's namespace sees it, if the token has one of these scopes.
+    ///
+    /// # Errors
+    ///
+    /// 403 with the scopes that would do.
+    pub fn host(&self, any_of: &[Scope]) -> Result<&Host, Problem> {
+        if any_of.iter().any(|scope| self.token.scopes.contains(scope)) {
+            return Ok(&self.host);
+        }
+        let names: Vec<_> = any_of.iter().map(|scope| scope.as_str()).collect();
+        let detail = format!("this token may not do that: it needs the scope {}", names.join(" or "));
+        Err(Problem::new(StatusCode::FORBIDDEN, "missing-scope", "The token may not do that", detail)
+            .with("scopes", names))
+    }
+
+    /// The host, to start, stop and remove tasks with.
+    pub(crate) fn to_act(&self) -> Result<&Host, Problem> {
+        self.host(&[Scope::Tasks])
+    }
+
+    /// The host, to look at tasks with.
+    pub(crate) fn to_look(&self) -> Result<&Host, Problem> {
+        self.host(&[Scope::Tasks, Scope::Answer])
+    }
+
+    /// The host, to answer questions with.
+    pub(crate) fn to_answer(&self) -> Result<&Host, Problem> {
+        self.host(&[Scope::Answer])
+    }
+
+    /// The host, to administer.
+    pub(crate) fn to_administer(&self) -> Result<&Host, Problem> {
+        self.host(&[Scope::Admin])
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Principal {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get().cloned().ok_or_else(|| unauthorized(false))
+    }
+}
+
+/// Lets in who shows a token, as often as it may.
+pub(crate) async fn authenticate(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response {
+    match principal(&shared, request.headers()) {
+        Ok(principal) => {
+            request.extensions_mut().insert(principal);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn principal(shared: &Shared, headers: &HeaderMap) -> Result<Principal, Problem> {
+    let bearer = bearer(headers).ok_or_else(|| unauthorized(false))?;
+    let token = shared.host.authenticate(bearer)?.ok_or_else(|| unauthorized(true))?;
+    shared.rates.request(&token.id)?;
+    let host = shared.host.namespace(&token.namespace);
+    Ok(Principal { token: Arc::new(token), host })
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+/// As RFC 6750 has it: without a token the challenge names no error.
+fn unauthorized(invalid: bool) -> Problem {
+    let (detail, challenge) = match invalid {
+        false => (
+            "give a token: `Authorization: Bearer TOKEN`; `longhaul token create` makes one",
+            "Bearer realm=\"longhaul\"",
+        ),
+        true => (
+            "the token is unknown, revoked or expired; `longhaul token create` makes a new one",
+            "Bearer realm=\"longhaul\", error=\"invalid_token\"",
+        ),
+    };
+    Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "The caller is not known", detail)
+        .header(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bearer_token_is_found_whatever_the_case_of_its_scheme() {
+        let with =
+            |value: &'static str| HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(value))]);
+        assert_eq!(bearer(&with("Bearer abc")), Some("abc"));
+        assert_eq!(bearer(&with("bearer  abc")), Some("abc"));
+        assert_eq!(bearer(&with("Basic abc")), None);
+        assert_eq!(bearer(&with("Bearer")), None);
+        assert_eq!(bearer(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! The server: what its handlers share, its routes, its beginning and its end.
+
+use std::future::{Future, IntoFuture as _};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use longhaul::Host;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::rates::Rates;
+use crate::{Config, http, origin, principal};
+
+/// How long requests that are under way may take to end once the server is told to stop.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A server for agents, on a [`Host`]. It keeps nothing of a task: whatever it says, it reads from the host.
+///
+/// ```no_run
+/// # async fn doc(host: longhaul::Host) -> std::io::Result<()> {
+/// use longhaul_server::{Config, Server};
+///
+/// let config = Config::default();
+/// let listener = tokio::net::TcpListener::bind(config.listen).await?;
+/// let server = Server::new(host.clone(), config);
+/// server.serve(listener, async { tokio::signal::ctrl_c().await.unwrap_or_default() }).await?;
+/// host.shutdown().await;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Server {
+    shared: Arc<Shared>,
+}
+
+/// What handlers share.
+pub(crate) struct Shared {
+    /// As the default namespace sees it: handlers have the caller's from their [`Principal`](crate::Principal).
+    pub host: Host,
+    pub config: Config,
+    pub rates: Rates,
+    /// Turns true when the server is told to stop: streams and long polls end.
+    closing: watch::Sender<bool>,
+}
+
+impl Shared {
+    /// Resolves when the server is told to stop.
+    pub async fn closed(&self) {
+        // An error would mean that the sender is gone, and `self` holds it.
+        let _ = self.closing.subscribe().wait_for(|closing| *closing).await;
+    }
+
+    pub fn is_closing(&self) -> bool {
+        *self.closing.borrow()
+    }
+}
+
+impl Server {
+    /// A server on that host. `config.listen` says what its own name is; it does not listen yet.
+    pub fn new(host: Host, config: Config) -> Self {
+        let rates = Rates::new(&config);
+        Self { shared: Arc::new(Shared { host, config, rates, closing: watch::Sender::new(false) }) }
+    }
+
+    /// All routes, with authentication and the checks of `Host` and `Origin`.
+    pub fn router(&self) -> Router {
+        let shared = &self.shared;
+        let (open, closed) = http::routes(shared);
+        let closed = closed.layer(from_fn_with_state(shared.clone(), principal::authenticate));
+        open.merge(closed)
+            .fallback(http::unknown_route)
+            .method_not_allowed_fallback(http::unknown_method)
+            .layer(from_fn_with_state(shared.clone(), origin::check))
+            .layer(from_fn(http::observe))
+    }
+
+    /// Answers requests until `shutdown` resolves; then streams end where they stand, and what is under way may finish, for 5 s
+    /// at most. The host is not shut down.
+    ///
+    /// # Errors
+    ///
+    /// The listener's.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        let closing = self.shared.clone();
+        let told = async move {
+            shutdown.await;
+            closing.closing.send_replace(true);
+        };
+        let serving = axum::serve(listener, self.router()).with_graceful_shutdown(told).into_future();
+        let patience = async {
+            self.shared.closed().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            ended = serving => ended,
+            () = patience => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Who is let in, and to what.
+
+use longhaul_tests::cli::Cli;
+use longhaul_tests::server::{client, json, send};
+use reqwest::Method;
+use serde_json::json;
+
+/// Every route, with a task of another namespace where it names one. A route that is missing here fails the test.
+const ROUTES: &[(&str, &str)] = &[
+    ("GET", "/v1/tools"),
+    ("GET", "/v1/plugins"),
+    ("POST", "/v1/plugins"),
+    ("GET", "/v1/plugins/{plugin}"),
+    ("DELETE", "/v1/plugins/{plugin}"),
+    ("GET", "/v1/tasks"),
+    ("POST", "/v1/tasks"),
+    ("GET", "/v1/tasks/{id}"),
+    ("DELETE", "/v1/tasks/{id}"),
+    ("GET", "/v1/tasks/{id}/events"),
+    ("POST", "/v1/tasks/{id}/cancel"),
+    ("POST", "/v1/tasks/{id}/questions/{question}/answer"),
+    ("POST", "/v1/wait"),
+];
+
+fn body_for(path: &str, id: &str) -> serde_json::Value {
+    match path {
+        "/v1/wait" => json!({ "tasks": [id] }),
+        "/v1/tasks" => json!({ "plugin": "probe", "tool": "noop" }),
+        _ if path.ends_with("/answer") => json!({ "value": true }),
+        _ => json!({}),
+    }
+}
+
+#[tokio::test]
+async fn promise_8_a_task_of_another_namespace_does_not_exist_on_any_route() {
+    let cli = Cli::new();
+    let server = cli.serve(&[]);
+    let owner = server.agent();
+    let input = json!({ "prompt": "Shall we?", "schema": { "type": "boolean" } });
+    let id = owner.start("ask", input).await;
+    assert_eq!(owner.settled(&id).await["state"], "waiting");
+
+    let documented = owner.get("/openapi.json").await.is(200).json();
+    for (path, operations) in documented["paths"].as_object().unwrap() {
+        for method in operations.as_object().unwrap().keys() {
+            let method = method.to_uppercase();
+            assert!(ROUTES.contains(&(method.as_str(), path.as_str())), "{method} {path} is not in the table");
+        }
+    }
+
+    let all = ["--scope", "tasks", "--scope", "answer", "--scope", "admin"];
+    let other = server.agent_with(&cli.token(&[&["other", "--namespace", "other"], &all[..]].concat()));
+    for (method, path) in ROUTES {
+        let names_a_task = path.contains("{id}") || *path == "/v1/wait";
+        if !names_a_task {
+            continue;
+        }
+        let full = path.replace("{id}", &id).replace("{question}", "1");
+        let mut request = other.request(method.parse().unwrap(), &full);
+        if *method == "POST" {
+            request = json(request, &body_for(path, &id));
+        }
+        send(request).await.problem(404, "unknown-task");
+    }
+    assert_eq!(other.get("/v1/tasks").await.is(200).json()["tasks"], json!([]));
+    assert_eq!(owner.get("/v1/tasks").await.is(200).json()["tasks"].as_array().unwrap().len(), 1);
+    assert_eq!(owner.get(&format!("/v1/tasks/{id}")).await.json()["state"], "waiting", "nobody has touched it");
+}
+
+#[tokio::test]
+async fn no_route_answers_without_a_token_that_is_good() {
+    let cli = Cli::new();
+    let server = cli.serve(&[]);
+    let revoked = cli.token(&["gone"]);
+    let id = cli.run(&["token", "ls", "--json"]).json().into_iter().find(|token| token["name"] == "gone").unwrap();
+    cli.run(&["token", "revoke", id["id"].as_str().unwrap()]).exits(0).says("revoked");
+    let expired = cli.token(&["short", "--expires", "1ms"]);
+    let first = cli.token(&["first"]);
+    let other_secret = format!("{}x", &first[..first.len() - 1]);
+    for token in ["", "nonsense", "lh_0123_x", &revoked, &expired, &other_secret] {
+        for (method, path) in ROUTES {
+            let path = path.replace("{id}", "01k").replace("{question}", "1").replace("{plugin}", "probe");
+            let mut request = client().request(method.parse().unwrap(), format!("{}{path}", server.url()));
+            if !token.is_empty() {
+                request = request.bearer_auth(token);
+            }
+            let answer = send(request).await;
+            assert!(answer.header("www-authenticate").starts_with("Bearer "), "{answer:?}");
+            answer.problem(401, "unauthorized");
+        }
+    }
+    server.agent_with(&first).get("/v1/tools").await.is(200);
+    for open in ["/healthz", "/readyz", "/openapi.json", "/docs"] {
+        send(client().get(format!("{}{open}", server.url()))).await.is(200);
+    }
+}
+
+#[tokio::test]
+async fn a_token_does_what_its_scopes_say_and_no_more() {
+    let cli = Cli::new();
+    let server = cli.serve(&[]);
+    let id = server.agent().start("ask", json!({ "prompt": "?", "schema": { "type": "boolean" } })).await;
+    server.agent().settled(&id).await;
+    let may = |scope: &'static str| server.agent_with(&cli.token(&[scope, "--scope", scope]));
+    let (tasks, answer, admin) = (may("tasks"), may("answer"), may("admin"));
+    let question = format!("/v1/tasks/{id}/questions/1/answer");
+    for look in ["/v1/tasks", "/v1/tools", &format!("/v1/tasks/{id}")] {
+        tasks.get(look).await.is(200);
+        answer.get(look).await.is(200);
+        admin.get(look).await.problem(403, "missing-scope");
+    }
+    tasks.post(&question, json!({ "value": true })).await.problem(403, "missing-scope");
+    let start = json!({ "plugin": "probe", "tool": "noop" });
+    answer.post("/v1/tasks", start).await.problem(403, "missing-scope");
+    answer.post(&format!("/v1/tasks/{id}/cancel"), json!({})).await.problem(403, "missing-scope");
+    for agent in [&tasks, &answer] {
+        agent.delete("/v1/plugins/probe").await.problem(403, "missing-scope");
+        send(agent.request(Method::POST, "/v1/plugins").body("x")).await.problem(403, "missing-scope");
+    }
+    admin.delete("/v1/plugins/probe").await.problem(409, "plugin-in-use");
+    let answered = answer.post(&question, json!({ "value": true })).await.is(200).json();
+    assert_eq!(answered["reply"]["by"], "answer", "the journal says which token");
+}
+
+#[test]
+fn an_address_that_others_reach_needs_tokens_first() {
+    let cli = Cli::new();
+    let refused = cli.try_serve(&["--listen", "0.0.0.0:0"]).err().expect("it is refused");
+    refused.exits(2).says("there is no token").says("longhaul token create");
+    cli.token(&["ops"]);
+    let served = cli.try_serve(&["--listen", "0.0.0.0:0"]).ok().expect("now it serves");
+    served.kill();
+}
+
+#[tokio::test]
+async fn a_web_page_of_elsewhere_reaches_nothing() {
+    let cli = Cli::new();
+    let server = cli.serve(&[]);
+    let agent = server.agent();
+    let tools = || agent.request(Method::GET, "/v1/tools");
+    send(tools().header("origin", "https://evil.example")).await.problem(403, "unknown-origin");
+    send(tools().header("host", "evil.example")).await.problem(421, "unknown-host");
+    send(tools().header("origin", "http://localhost:3000")).await.is(200);
+    // A form of a page sends this without asking.
+    let form = agent.request(Method::POST, "/v1/tasks").header("content-type", "text/plain").body("{}");
+    send(form).await.problem(415, "unsupported-media-type");
+}
+
+#[tokio::test]
+async fn a_body_too_large_and_requests_too_many_are_refused_by_the_limits_of_the_file() {
+    let cli = Cli::new();
+    std::fs::create_dir_all(cli.data()).unwrap();
+    std::fs::write(
+        cli.data().join("longhaul.toml"),
+        "[server]\nbody_bytes = 1000\nrequests_per_second = 10\nstreams = 1\n",
+    )
+    .unwrap();
+    let server = cli.serve(&[]);
+    let agent = server.agent();
+    let start = |padding: usize| json!({ "plugin": "probe", "tool": "noop", "context": "x".repeat(padding) });
+    agent.post("/v1/tasks", start(900)).await.is(202);
+    agent.post("/v1/tasks", start(1000)).await.problem(413, "too-large");
+    let id = agent.start("ask", json!({ "prompt": "?", "schema": { "type": "boolean" } })).await;
+    let _open = agent.stream(&format!("/v1/tasks/{id}/events"), None).await;
+    let second = agent.get(&format!("/v1/tasks/{id}/events")).await;
+    assert!(second.problem(429, "rate-limited")["detail"].as_str().unwrap().contains("`streams`"));
+    let mut answers = Vec::new();
+    for _ in 0..20 {
+        answers.push(agent.get("/v1/tools").await);
+    }
+    let refused = answers.into_iter().find(|answer| answer.status == 429).expect("one is refused");
+    assert_eq!(refused.header("retry-after"), "1");
+    assert!(refused.problem(429, "rate-limited")["detail"].as_str().unwrap().contains("`requests_per_second`"));
+}
+
+#[test]
+fn a_section_that_makes_no_sense_keeps_the_server_from_starting() {
+    let cli = Cli::new();
+    std::fs::create_dir_all(cli.data()).unwrap();
+    std::fs::write(cli.data().join("longhaul.toml"), "[server]\nlisten_on = 5\n").unwrap();
+    let refused = cli.try_serve(&[]).err().expect("it is refused");
+    refused.exits(2).says("longhaul.toml").says("listen_on");
+}

@@ -1,0 +1,4 @@
+//! `longhaul serve`: the built binary, called over HTTP. One test binary: each links the whole of wasmtime.
+
+mod access;
+mod tasks;
