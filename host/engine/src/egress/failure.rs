@@ -66,6 +66,8 @@ pub(crate) enum Code {
     ConfigurationError,
     /// `internal-error`: whether the request was carried out is not known, and its rule says not to send it twice.
     InDoubt,
+    /// `internal-error`: what `wasi:http` has no word for, such as a limit of the task's.
+    Internal,
 }
 
 impl Failure {

@@ -66,7 +66,7 @@ pub(super) fn shown(call: Call, arguments: &[u8]) -> String {
             parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
         }
         Call::Progress | Call::Stdout | Call::Stderr | Call::Setting => clip(&text(arguments)),
-        Call::Ask => clip(&text(arguments.split(|byte| *byte == 0).next().unwrap_or_default())),
+        Call::Ask | Call::HttpSend => clip(&text(arguments.split(|byte| *byte == 0).next().unwrap_or_default())),
         _ if arguments.len() <= 16 && !arguments.is_empty() => number(arguments).to_string(),
         _ => clip(&text(arguments)),
     }
@@ -116,6 +116,7 @@ mod tests {
         assert_eq!(shown(Call::Sleep, &1_500u128.to_le_bytes()), "1500");
         assert_eq!(shown(Call::AwaitReply, &3u32.to_le_bytes()), "3");
         assert_eq!(shown(Call::Ask, b"go on?\0\0{}\0\0\xff\xff\xff\xff\xff\xff\xff\xff"), "go on?");
+        assert_eq!(shown(Call::HttpSend, b"GET https://a.example/\0\xff\xfe"), "GET https://a.example/");
         assert_eq!(shown(Call::Stdout, b"one\ntwo\n"), "one two");
         assert_eq!(shown(Call::IsCancelled, b""), "");
         assert_eq!(shown(Call::Stdout, "x".repeat(999).as_bytes()).chars().count(), 201);

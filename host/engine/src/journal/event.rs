@@ -88,6 +88,28 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<TaskError>,
     },
+    /// The tool sent an HTTP request, and has seen what became of it.
+    Http {
+        /// Such as `GET`.
+        method: String,
+        /// Where to, as the tool said it; shortened if it is very long.
+        url: String,
+        /// The response's status, if there was a response.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
+        /// Why there was none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// Bytes of the request's body.
+        sent: u64,
+        /// Bytes of the response's body.
+        received: u64,
+        /// Milliseconds until the response was there as a whole.
+        millis: u64,
+        /// The `Idempotency-Key` that the host has put in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
     /// A child did something, or a child of a child, that whoever follows this task is to see: progress, a question, a
     /// reply, a refusal, another attempt, the start and end of its own children.
     Child {
@@ -152,6 +174,7 @@ impl EventKind {
             Self::Sleep { .. } => "sleep",
             Self::ChildStarted { .. } => "child-started",
             Self::ChildEnded { .. } => "child-ended",
+            Self::Http { .. } => "http",
             Self::Child { .. } => "child",
             Self::CancelRequested => "cancel-requested",
             Self::Refused { .. } => "refused",

@@ -39,6 +39,8 @@ pub(crate) enum Call {
     ReplyTo = 18,
     ResultOf = 19,
     Withdraw = 20,
+    HttpSend = 21,
+    HttpResponse = 22,
 }
 
 impl fmt::Display for Call {
@@ -64,6 +66,8 @@ impl fmt::Display for Call {
             Self::ReplyTo => "reply-to",
             Self::ResultOf => "result-of",
             Self::Withdraw => "withdraw",
+            Self::HttpSend => "an HTTP request",
+            Self::HttpResponse => "a look at an HTTP response",
         })
     }
 }
@@ -332,10 +336,19 @@ impl Recorder {
 
     /// Records an act of the guest that readers see.
     pub fn event(&mut self, at: Timestamp, kind: EventKind) {
+        self.push(at, kind, None);
+    }
+
+    /// As [`event`](Self::event), with what readers do not see and a replay needs.
+    pub fn event_with(&mut self, at: Timestamp, kind: EventKind, kept: Vec<u8>) {
+        self.push(at, kind, Some(kept));
+    }
+
+    fn push(&mut self, at: Timestamp, kind: EventKind, kept: Option<Vec<u8>>) {
         self.close_last();
-        self.bytes += ENTRY_BYTES;
+        self.bytes += ENTRY_BYTES + kept.as_ref().map_or(0, Vec::len);
         let stamp = Some(self.stamp());
-        self.entries.push(NewEntry { at, stamp, body: Body::Event(kind, None) });
+        self.entries.push(NewEntry { at, stamp, body: Body::Event(kind, kept) });
     }
 
     /// Records something that readers see and that a replay does not need.

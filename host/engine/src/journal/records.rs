@@ -32,6 +32,8 @@ pub(crate) enum Record {
     ReplySeen,
     /// `result-of` had a result for the first time.
     ResultSeen,
+    /// An HTTP request is about to be sent. From here on nobody knows whether it was, until its response is recorded.
+    HttpSent,
 }
 
 const WALL: u8 = 0;
@@ -48,6 +50,7 @@ const MALFORMED: u8 = 10;
 const FOUND: u8 = 11;
 const REPLY_SEEN: u8 = 12;
 const RESULT_SEEN: u8 = 13;
+const HTTP_SENT: u8 = 14;
 
 /// Packs records into one block.
 #[derive(Debug, Default)]
@@ -153,7 +156,8 @@ impl Packer {
             | Record::Settled
             | Record::WaitCancelled
             | Record::ReplySeen
-            | Record::ResultSeen => {}
+            | Record::ResultSeen
+            | Record::HttpSent => {}
         }
     }
 }
@@ -174,6 +178,7 @@ fn tag_of(record: &Record) -> u8 {
         Record::Found(_) => FOUND,
         Record::ReplySeen => REPLY_SEEN,
         Record::ResultSeen => RESULT_SEEN,
+        Record::HttpSent => HTTP_SENT,
     }
 }
 
@@ -227,6 +232,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> Option<Vec<(u64, Record)>> {
             }
             REPLY_SEEN => Record::ReplySeen,
             RESULT_SEEN => Record::ResultSeen,
+            HTTP_SENT => Record::HttpSent,
             _ => return None,
         };
         records.push((call, record));
@@ -309,6 +315,7 @@ mod tests {
             prop::option::of(any::<u32>()).prop_map(Record::Found),
             Just(Record::ReplySeen),
             Just(Record::ResultSeen),
+            Just(Record::HttpSent),
         ]
     }
 

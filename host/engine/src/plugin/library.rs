@@ -15,6 +15,7 @@ use crate::clock::{SimulatedClock, Timestamp};
 use crate::journal::Recorder;
 use crate::limits::{HostLimits, Limit, Limits};
 use crate::sandbox::{self, Crowded, How, Inbox, Instance, Loaded, Opened, Run, Sandbox, Seed, Stop};
+use crate::task::TaskId;
 use crate::testing::CrashPlan;
 use crate::{Error, PluginError};
 
@@ -206,6 +207,7 @@ impl Library {
             recorder,
             Arc::new(Inbox::default()),
             Arc::new(SimulatedClock::at(epoch)),
+            TaskId(String::new()),
             epoch,
             Box::new(|_| None),
             self.limits,

@@ -2,6 +2,7 @@
 
 mod children;
 mod drive;
+mod http;
 mod line;
 mod mail;
 mod owners;
@@ -22,6 +23,7 @@ use tokio::sync::{Notify, Semaphore, mpsc, watch as channel};
 use self::drive::Left;
 use self::line::{Caps, Line};
 use crate::clock::Clock;
+use crate::egress::Egress;
 use crate::limits::{Allowed, QUEUED};
 use crate::plugin::{Library, Manifest, Ready};
 use crate::policy::{Asker, LivePolicy, Rights};
@@ -55,6 +57,7 @@ pub(crate) struct Runner {
     pub policy: Arc<LivePolicy>,
     pub limits: Allowed,
     pub host_limits: HostLimits,
+    egress: Egress,
     /// The digests of the newest plugins by name, as far as they were asked for: checked again when a task is taken.
     names: Mutex<HashMap<String, String>>,
     /// The tasks that stand in line or run here.
@@ -122,6 +125,7 @@ impl Runner {
             policy: Arc::new(parts.policy),
             limits: parts.limits,
             host_limits: parts.host_limits,
+            egress: Egress {},
             names: Mutex::default(),
             live: Mutex::default(),
             line: Mutex::new(Line::new(caps)),

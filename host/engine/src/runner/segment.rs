@@ -1,6 +1,6 @@
 //! One guest export running: its instance, and its way to disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,16 +13,17 @@ use tokio::sync::{mpsc, oneshot};
 use super::Runner;
 use super::children::Wanted;
 use super::drive::rand_seed;
+use super::http::UnderWay;
 use crate::clock::Timestamp;
 use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder, StoredEntry};
 use crate::limits::{CANCEL_GRACE, UNCOMMITTED_BYTES};
 use crate::plugin::{Grants, Ready};
 use crate::policy::Asker;
 use crate::sandbox::{
-    Act, ChildReady, Crowded, Export, GuestCall, How, Inbox, Instance, Opened, Refusal, Request, Run, Seed, Settings,
-    Stop, wasi_context,
+    Act, ChildReady, Crowded, Export, GuestCall, How, Inbox, Instance, Opened, Outcome, Refusal, Request, Run, Seed,
+    Settings, Stop, wasi_context,
 };
-use crate::store::{self, NewRow, RunRow, Step, Taken};
+use crate::store::{self, HttpUse, NewRow, RunRow, Step, Taken};
 use crate::task::{Broke, Misfit, Waiting};
 use crate::{Error, StoreError};
 
@@ -70,6 +71,7 @@ pub(super) struct Segment<'a> {
     /// It is on disk that a guest runs.
     told: bool,
     purpose: Purpose,
+    under_way: UnderWay<'a>,
 }
 
 /// What is to be written beside what the guest did.
@@ -104,7 +106,7 @@ impl<'a> Segment<'a> {
         };
         let opened = match fresh {
             true => Opened::default(),
-            false => opened_before(runner, row.n, &recorded)?,
+            false => opened_before(runner, row, &recorded)?,
         };
         let recorder = match Recorder::new(recorded) {
             Ok(recorder) => recorder.progress_rate(row.limits.progress_rate),
@@ -117,6 +119,7 @@ impl<'a> Segment<'a> {
             recorder,
             inbox,
             runner.clock.clone(),
+            row.id.clone(),
             row.created_at,
             settings(runner, row, ready),
             row.limits,
@@ -136,7 +139,8 @@ impl<'a> Segment<'a> {
         };
         let call = call(row, row.attempt + u32::from(another));
         let left = Left { seed: another.then_some(seed), charged: 0, child: None };
-        Ok(Ok(Self { runner, row, ready, run, instance, call, requests, left, told: false, purpose }))
+        let under_way = UnderWay::new(runner, row, &ready.manifest, seed);
+        Ok(Ok(Self { runner, row, ready, run, instance, call, requests, left, told: false, purpose, under_way }))
     }
 
     /// Runs the export to its end.
@@ -178,7 +182,8 @@ impl<'a> Segment<'a> {
                 Some(request) = self.requests.recv() => match (self.purpose, request) {
                     (Purpose::Run, Request::Write { wait, act, done }) => {
                         self.told = true;
-                        let mut step = step(self.row, &self.run, &mut self.left, &control, true);
+                        let spent = self.under_way.spent();
+                        let mut step = step(self.row, &self.run, &mut self.left, &control, true, spent);
                         step.wait = wait;
                         let acts = !matches!(act, Act::Nothing);
                         match act {
@@ -209,6 +214,30 @@ impl<'a> Segment<'a> {
                         let making = Box::pin(self.runner.child(self.row, &self.ready.manifest, wanted));
                         birth = Some(Birth { making, done });
                     }
+                    (Purpose::Run, Request::Send(sent)) => {
+                        if let Err(failure) = self.under_way.count(&sent) {
+                            let _ = sent.done.send(Outcome { result: Err(failure), millis: 0 });
+                            continue;
+                        }
+                        self.told = true;
+                        // What explains it, and that it may have been sent, is on disk before it leaves.
+                        let spent = self.under_way.spent();
+                        let step = step(self.row, &self.run, &mut self.left, &control, true, spent);
+                        let taken = match write(self.runner, self.row.n, step).await {
+                            Err(full @ StoreError::JournalFull { .. }) => break Err(full),
+                            taken => taken?,
+                        };
+                        match taken {
+                            Ok(_) => self.under_way.send(*sent, &self.run.inbox),
+                            Err(misfit) => tracing::debug!("task {}: {misfit}", self.row.id),
+                        }
+                    }
+                    (Purpose::Run, Request::Kept { seq, done }) => {
+                        let kept = self.runner.store.read(|sql| store::kept(sql, self.row.n, seq))?;
+                        if let Some(kept) = kept {
+                            let _ = done.send(kept);
+                        }
+                    }
                     (Purpose::Run, Request::Outcome { handle, done }) => {
                         let outcome = self.runner.store.read(|sql| store::outcome(sql, self.row.n, handle))?;
                         if let Some(outcome) = outcome {
@@ -222,6 +251,13 @@ impl<'a> Segment<'a> {
                     (Purpose::Cancel, Request::Child { done, .. }) => {
                         let _ = done.send(Err(Refusal::refused("`cancel-task` starts nothing")));
                     }
+                    // It is called until it returned once, and sends the same each time.
+                    (Purpose::Cancel, Request::Send(sent)) => match self.under_way.count(&sent) {
+                        Ok(()) => self.under_way.send(*sent, &self.run.inbox),
+                        Err(failure) => {
+                            let _ = sent.done.send(Outcome { result: Err(failure), millis: 0 });
+                        }
+                    },
                     // What is not recorded can't be done again.
                     (Purpose::Cancel, _) => {}
                 },
@@ -238,6 +274,7 @@ impl<'a> Segment<'a> {
                         let _ = done.send(made);
                     }
                 }
+                back = self.under_way.next() => self.under_way.tell(back, &self.run),
                 outcome = async { match &mut written {
                     Some(written) => written.await,
                     None => std::future::pending().await,
@@ -257,7 +294,8 @@ impl<'a> Segment<'a> {
                     let computed = control.computed().saturating_sub(Duration::from_millis(self.left.charged));
                     if busy || !self.told || computed >= CHARGE {
                         self.told = true;
-                        let step = step(self.row, &self.run, &mut self.left, &control, false);
+                        let spent = self.under_way.spent();
+                        let step = step(self.row, &self.run, &mut self.left, &control, false, spent);
                         written = Some(Box::pin(write(self.runner, self.row.n, step)));
                     }
                 }
@@ -290,7 +328,8 @@ impl<'a> Segment<'a> {
     /// What is left to be written.
     pub fn step(&mut self) -> Step {
         let control = self.instance.control();
-        let mut step = step(self.row, &self.run, &mut self.left, &control, true);
+        let spent = self.under_way.spent();
+        let mut step = step(self.row, &self.run, &mut self.left, &control, true, spent);
         step.fuel = self.instance.fuel_used();
         step
     }
@@ -308,14 +347,14 @@ impl<'a> Segment<'a> {
 }
 
 /// What the guest did since the last step; all of it, or what there is room for.
-fn step(row: &RunRow, run: &Run, left: &mut Left, control: &crate::sandbox::Control, all: bool) -> Step {
+fn step(row: &RunRow, run: &Run, left: &mut Left, control: &crate::sandbox::Control, all: bool, http: HttpUse) -> Step {
     let computed = u64::try_from(control.computed().as_millis()).unwrap_or(u64::MAX);
     let run_ms = computed.saturating_sub(left.charged);
     left.charged = computed;
     let entries = run.recorder().take(run.now(), all);
     let bears = entries.iter().any(|entry| matches!(entry.body, Body::Event(EventKind::ChildStarted { .. }, _)));
     let child = left.child.take_if(|_| bears);
-    Step { lease: row.lease, entries, running: true, child, seed: left.seed.take(), run_ms, ..Step::default() }
+    Step { lease: row.lease, entries, running: true, child, seed: left.seed.take(), run_ms, http, ..Step::default() }
 }
 
 /// The settings of a task, each as it is when the guest asks for it.
@@ -330,15 +369,23 @@ fn settings(runner: &Runner, row: &RunRow, ready: &Arc<Ready>) -> Settings {
 }
 
 /// What a task had opened before its current segment, of which `recorded` is left.
-fn opened_before(runner: &Runner, task: i64, recorded: &[StoredEntry]) -> Result<Opened, StoreError> {
+fn opened_before(runner: &Runner, row: &RunRow, recorded: &[StoredEntry]) -> Result<Opened, StoreError> {
     let here = |is: fn(&EventKind) -> bool| {
         recorded.iter().filter(|entry| matches!(&entry.body, Body::Event(kind, _) if is(kind))).count() as u32
     };
-    let questions = runner.store.read(|sql| store::replies(sql, task))?.len() as u32;
-    let children = runner.store.read(|sql| store::children_started(sql, task))?;
+    let questions = runner.store.read(|sql| store::replies(sql, row.n))?.len() as u32;
+    let children = runner.store.read(|sql| store::children_started(sql, row.n))?;
+    let keys = match row.http.exchanges {
+        0 => HashSet::new(),
+        _ => {
+            let first = recorded.first().map_or(u64::MAX, |entry| entry.seq);
+            runner.store.read(|sql| store::keys_before(sql, row.n, first))?
+        }
+    };
     Ok(Opened {
         questions: questions.saturating_sub(here(|kind| matches!(kind, EventKind::Question(_)))),
         children: children.saturating_sub(here(|kind| matches!(kind, EventKind::ChildStarted { .. }))),
+        keys,
     })
 }
 

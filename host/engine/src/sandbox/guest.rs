@@ -8,8 +8,10 @@ use wasmtime::{Engine, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::bindings;
+use super::http::Exchanges;
 use super::meter::Meter;
 use super::run::Run;
+use super::wasi::Source;
 
 /// Fuel between two yields of a guest that computes: about a millisecond.
 const YIELD: u64 = 2_000_000;
@@ -20,8 +22,10 @@ pub(crate) struct Guest {
     pub wasi: WasiCtx,
     pub table: ResourceTable,
     pub meter: Meter,
-    /// The deadlines of the timers among the pollables, by the pollable's place in the table: monotonic nanoseconds.
-    pub timers: HashMap<u32, u64>,
+    /// What the pollables wait for that are not always ready, by their place in the table.
+    pub sources: HashMap<u32, Source>,
+    /// HTTP requests so far.
+    pub exchanges: Exchanges,
     /// Questions asked so far, in the order of their numbers, and whether their reply was seen.
     pub questions: Vec<Asked>,
     /// Children started so far, in the order of their handles.
@@ -73,7 +77,8 @@ pub(crate) fn store(engine: &Engine, run: Arc<Run>, wasi: WasiCtx, fuel: u64) ->
         wasi,
         table,
         meter,
-        timers: HashMap::new(),
+        sources: HashMap::new(),
+        exchanges: Exchanges::default(),
         questions: Vec::new(),
         children: Vec::new(),
         cancel_seen: false,
@@ -87,11 +92,12 @@ pub(crate) fn store(engine: &Engine, run: Arc<Run>, wasi: WasiCtx, fuel: u64) ->
     Ok(store)
 }
 
-/// Everything that a guest may import: the contract, and WASI 0.2 with clocks, polling and standard output of ours.
+/// Everything that a guest may import: the contract, and WASI 0.2 with clocks, polling, standard output and HTTP of ours.
 pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     super::wasi::shadow(&mut linker)?;
+    super::http::link(&mut linker)?;
     bindings::Plugin::add_to_linker::<Guest, HasSelf<Guest>>(&mut linker, |guest| guest)?;
     Ok(linker)
 }

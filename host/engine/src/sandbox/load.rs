@@ -14,8 +14,17 @@ use crate::PluginError;
 const CONTRACT: &str = "longhaul:tool/background-tool@0.1.0";
 
 /// What this host links. Anything else that a component imports is refused when it is installed.
-const PROVIDED: &[&str] =
-    &["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/", "longhaul:tool/"];
+const PROVIDED: &[&str] = &[
+    "wasi:cli/",
+    "wasi:clocks/",
+    "wasi:filesystem/",
+    "wasi:http/outgoing-handler@",
+    "wasi:http/types@",
+    "wasi:io/",
+    "wasi:random/",
+    "wasi:sockets/",
+    "longhaul:tool/",
+];
 
 /// A component, ready to be instantiated.
 #[derive(Clone)]

@@ -1,15 +1,18 @@
 //! One run of a guest as its imports see it: the recorder, what arrives from outside, and the way to disk.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::http::{self, Sent};
 use super::inbox::Inbox;
 use super::warm::{Crowded, Warm};
 use crate::Limits;
 use crate::clock::{Clock, Timestamp};
+use crate::egress::Outgoing;
 use crate::journal::{Call, Diverged, Recorded, Recorder, Turn};
 use crate::task::{Output, Reply, TaskError, TaskId, Waiting, WaitingOn};
 use crate::testing::{CrashPlan, CrashPoint};
@@ -22,6 +25,7 @@ pub(crate) struct Run {
     recorder: Mutex<Recorder>,
     pub inbox: Arc<Inbox>,
     pub clock: Arc<dyn Clock>,
+    pub task: TaskId,
     /// When the task was taken: the zero of its monotonic clock.
     pub created_at: Timestamp,
     pub settings: Settings,
@@ -44,11 +48,12 @@ pub(crate) struct Run {
     parked: Mutex<Option<Waiting>>,
 }
 
-/// How many questions and children earlier segments of a task have opened.
-#[derive(Debug, Clone, Copy, Default)]
+/// How many questions and children earlier segments of a task have opened, and the keys of their answered HTTP requests.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Opened {
     pub questions: u32,
     pub children: u32,
+    pub keys: HashSet<String>,
 }
 
 /// What an import asks of whoever runs the guest.
@@ -67,6 +72,10 @@ pub(crate) enum Request {
     Child { handle: u32, tool: String, input: String, done: oneshot::Sender<Result<ChildReady, Refusal>> },
     /// What became of a child that has ended.
     Outcome { handle: u32, done: oneshot::Sender<Result<Output, TaskError>> },
+    /// An HTTP request is to be sent, when everything recorded so far is written.
+    Send(Box<Sent>),
+    /// What an entry keeps beside what readers see of it.
+    Kept { seq: u64, done: oneshot::Sender<Vec<u8>> },
 }
 
 /// What is to be done beside writing.
@@ -131,6 +140,7 @@ impl Run {
         recorder: Recorder,
         inbox: Arc<Inbox>,
         clock: Arc<dyn Clock>,
+        task: TaskId,
         created_at: Timestamp,
         settings: Settings,
         limits: Limits,
@@ -146,6 +156,7 @@ impl Run {
             recorder,
             inbox,
             clock,
+            task,
             created_at,
             settings,
             limits,
@@ -238,6 +249,18 @@ impl Run {
     /// What became of a child that has ended.
     pub async fn outcome(&self, handle: u32) -> Result<Result<Output, TaskError>, Interrupted> {
         self.ask(|done| Request::Outcome { handle, done }).await
+    }
+
+    /// Hands an HTTP request over.
+    pub fn send(&self, request: Outgoing, again: bool) -> Result<oneshot::Receiver<http::Outcome>, Interrupted> {
+        let (done, outcome) = oneshot::channel();
+        self.requests.send(Request::Send(Box::new(Sent { request, again, done }))).map_err(|_| Interrupted::Abandoned)?;
+        Ok(outcome)
+    }
+
+    /// What an entry keeps beside what readers see of it.
+    pub async fn kept(&self, seq: u64) -> Result<Vec<u8>, Interrupted> {
+        self.ask(|done| Request::Kept { seq, done }).await
     }
 
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, Interrupted> {

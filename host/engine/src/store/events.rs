@@ -1,6 +1,8 @@
 //! The journals' rows.
 
-use rusqlite::{Connection, Row, params};
+use std::collections::HashSet;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::failure::{damaged, failed};
 use super::notice::Notice;
@@ -15,7 +17,8 @@ const WHAT: &str = "a journal";
 pub(super) struct Appended {
     /// The last `seq` that there is now.
     pub last: u64,
-    /// Bytes of the entries, but for the task's end: its output has a limit of its own.
+    /// Bytes of the entries, but for the task's end and for the responses beside those that tell of HTTP: outputs and
+    /// bodies have limits of their own.
     pub bytes: u64,
 }
 
@@ -34,9 +37,12 @@ pub(super) fn append(tx: &mut Tx<'_>, task: i64, last: u64, entries: &[NewEntry]
         let call = entry.stamp.map(|stamp| stamp.call.cast_signed());
         let hash = entry.stamp.map(|stamp| stamp.hash.cast_signed());
         let at = entry.at.as_millis().cast_signed();
-        if !matches!(entry.body, Body::Event(EventKind::Ended { .. }, _)) {
-            bytes += (data.as_ref().map_or(0, String::len) + blob.map_or(0, <[u8]>::len)) as u64;
-        }
+        let counted = match entry.body {
+            Body::Event(EventKind::Ended { .. }, _) => 0,
+            Body::Event(EventKind::Http { .. }, _) => data.as_ref().map_or(0, String::len),
+            _ => data.as_ref().map_or(0, String::len) + blob.map_or(0, <[u8]>::len),
+        };
+        bytes += counted as u64;
         insert.execute(params![task, seq.cast_signed(), at, kind, data, call, hash, blob]).map_err(failed(WHAT))?;
     }
     if seq > last {
@@ -90,11 +96,12 @@ pub(super) fn one(sql: &Connection, task: i64, seq: i64) -> Result<EventKind, St
     parse(&data)
 }
 
-/// What the guest did in its current segment: everything after the entry `segment_seq`.
+/// What the guest did in its current segment: everything after the entry `segment_seq`. The bodies of HTTP responses are
+/// not among it: they are read one by one, by [`kept`].
 pub(crate) fn of_segment(sql: &Connection, task: i64, segment_seq: u64) -> Result<Vec<StoredEntry>, StoreError> {
     let mut select = sql
         .prepare_cached(
-            "SELECT seq, data, call, hash, blob FROM entry
+            "SELECT seq, data, call, hash, iif(kind = 'http', NULL, blob) FROM entry
              WHERE task = ?1 AND seq > ?2 AND call IS NOT NULL ORDER BY seq",
         )
         .map_err(failed(WHAT))?;
@@ -105,11 +112,37 @@ pub(crate) fn of_segment(sql: &Connection, task: i64, segment_seq: u64) -> Resul
 /// A task's whole journal, up to the entry `upto`.
 pub(crate) fn all(sql: &Connection, task: i64, upto: u64) -> Result<Vec<StoredEntry>, StoreError> {
     let mut select = sql
-        .prepare_cached("SELECT seq, data, call, hash, blob FROM entry WHERE task = ?1 AND seq <= ?2 ORDER BY seq")
+        .prepare_cached(
+            "SELECT seq, data, call, hash, iif(kind = 'http', NULL, blob) FROM entry
+             WHERE task = ?1 AND seq <= ?2 ORDER BY seq",
+        )
         .map_err(failed(WHAT))?;
     let upto = i64::try_from(upto).unwrap_or(i64::MAX);
     let rows = select.query_map(params![task, upto], stored).map_err(failed(WHAT))?;
     rows.map(|row| row.map_err(failed(WHAT))?).collect()
+}
+
+/// What an entry keeps beside what readers see of it.
+pub(crate) fn kept(sql: &Connection, task: i64, seq: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut select = sql.prepare_cached("SELECT blob FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
+    let kept = select.query_row(params![task, seq.cast_signed()], |row| row.get(0)).optional();
+    kept.map(Option::flatten).map_err(failed(WHAT))
+}
+
+/// The keys of the HTTP requests that were answered before the entry `seq`.
+pub(crate) fn keys_before(sql: &Connection, task: i64, seq: u64) -> Result<HashSet<String>, StoreError> {
+    let mut select = sql
+        .prepare_cached("SELECT data FROM entry WHERE task = ?1 AND seq < ?2 AND kind = 'http'")
+        .map_err(failed(WHAT))?;
+    let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+    let rows = select.query_map(params![task, seq], |row| row.get::<_, String>(0)).map_err(failed(WHAT))?;
+    let mut keys = HashSet::new();
+    for row in rows {
+        if let EventKind::Http { key: Some(key), status: Some(_), .. } = parse(&row.map_err(failed(WHAT))?)? {
+            keys.insert(key);
+        }
+    }
+    Ok(keys)
 }
 
 /// The seed of the attempt that began with the entry `attempt_seq`.

@@ -25,7 +25,7 @@ use rusqlite::{Connection, Transaction};
 
 pub(crate) use children::{Kin, ended as ended_children, outcome, started as children_started, unfinished_below};
 pub use doctor::{Examination, Finding, examine};
-pub(crate) use events::{all as journal, of_segment, public, seed};
+pub(crate) use events::{all as journal, kept, keys_before, of_segment, public, seed};
 pub(crate) use notice::{Notice, Notify};
 pub(crate) use owners::{
     Moved, Owners, Predecessor, beat, beats, claim, claim_batch, enrol, forget, others_with_work, release,
@@ -36,7 +36,7 @@ pub(crate) use plugins::{
 };
 pub(crate) use questions::{all as replies, one as question, still_open};
 pub(crate) use removal::{hide_ended, sweep};
-pub(crate) use step::{Rebuild, Step, Taken};
+pub(crate) use step::{HttpUse, Rebuild, Step, Taken};
 pub(crate) use tasks::{
     Due, Inserted, NewRow, RunRow, by_prefix, due, expire, limits_of, list as tasks, number, owe,
     remove as remove_task, run_row, unfinished, view, written_since,

@@ -1,5 +1,7 @@
 //! One step of a task: what its guest did and what happened to it, in one transaction.
 
+use std::ops::AddAssign;
+
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::failure::{damaged, failed};
@@ -65,6 +67,13 @@ pub(crate) struct HttpUse {
     pub exchanges: u64,
     /// Bytes of bodies, sent and received, against the limit `http_bytes`.
     pub bytes: u64,
+}
+
+impl AddAssign for HttpUse {
+    fn add_assign(&mut self, more: Self) {
+        self.exchanges = self.exchanges.saturating_add(more.exchanges);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
 }
 
 /// The account of replays, beside that of the guest's own fuel.

@@ -2,6 +2,7 @@
 
 mod effects;
 mod family;
+mod http;
 mod job;
 mod misuse;
 mod plain;
@@ -16,6 +17,9 @@ longhaul_sdk::plugin! {
         effects::outside,
         family::children,
         family::family,
+        http::fetch,
+        http::fetch_several,
+        http::http_misuse,
         job::ExternalJob,
         misuse::panics,
         misuse::spin,
@@ -34,6 +38,7 @@ longhaul_sdk::plugin! {
         waits::cancel_me,
     ],
     needs: [
+        http("*", why = "tests grant it where their servers are"),
         setting("greeting", why = "tests read it"),
         setting("absent", why = "tests do not set it"),
         tool("probe/noop", why = "tests start it as a child"),

@@ -97,7 +97,7 @@ impl Runner {
         }
         if matches!(how, How::Interrupted(Interrupted::Abandoned)) && !run.recorder().is_beyond() {
             return Err(refused(
-                "a reply, or a child's result, that it was given is gone; `longhaul doctor` says more".into(),
+                "a reply, a response or a child's result that it was given is gone; `longhaul doctor` says more".into(),
             ));
         }
         run.recorder().finish(row.created_at);
@@ -114,13 +114,22 @@ impl Runner {
         Ok(Done { seq: run.recorder().replayed(), output, outcome })
     }
 
-    /// What became of a child is in the child's journal, so a replay reads it too. It is given nothing else.
+    /// What became of a child is in the child's journal, and a response in an entry that is not read before it is needed: so
+    /// a replay reads them too. It is given nothing else.
     fn tell(&self, task: i64, request: Request) {
-        if let Request::Outcome { handle, done } = request
-            && let Ok(Some(outcome)) = self.store.read(|sql| store::outcome(sql, task, handle))
-        {
-            // The guest has been stopped meanwhile.
-            let _ = done.send(outcome);
+        // If there is nobody who listens, the guest has been stopped meanwhile.
+        match request {
+            Request::Outcome { handle, done } => {
+                if let Ok(Some(outcome)) = self.store.read(|sql| store::outcome(sql, task, handle)) {
+                    let _ = done.send(outcome);
+                }
+            }
+            Request::Kept { seq, done } => {
+                if let Ok(Some(kept)) = self.store.read(|sql| store::kept(sql, task, seq)) {
+                    let _ = done.send(kept);
+                }
+            }
+            Request::Write { .. } | Request::Child { .. } | Request::Send(_) => {}
         }
     }
 
@@ -140,6 +149,7 @@ impl Runner {
             recorder,
             inbox.clone(),
             clock,
+            row.id.clone(),
             row.created_at,
             Box::new(|_| None),
             row.limits,

@@ -1,10 +1,11 @@
 //! The clocks, to the millisecond: read live, recorded, and read from the record on replay.
 
 use wasmtime::component::Resource;
+use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::{self, Duration, Instant};
 use wasmtime_wasi::p2::bindings::clocks::wall_clock::{self, Datetime};
-use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
 
+use super::poll::Source;
 use crate::journal::{Call, Record, Recorded};
 use crate::sandbox::guest::Guest;
 use crate::sandbox::run::Interrupted;
@@ -74,21 +75,7 @@ impl Guest {
     }
 
     fn timer(&mut self, deadline: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        let timer = self.table.push(Timer)?;
-        let pollable = subscribe(&mut self.table, timer)?;
-        self.timers.insert(pollable.rep(), deadline);
-        Ok(pollable)
-    }
-}
-
-/// Stands in the table for a timer. Its deadline is in [`Guest::timers`], where our `poll` finds it.
-struct Timer;
-
-#[wasmtime_wasi::async_trait]
-impl Pollable for Timer {
-    async fn ready(&mut self) {
-        // Only WASI's own `poll` would wait here, and it is not linked.
-        std::future::pending().await
+        self.pollable(Some(Source::Timer(deadline)))
     }
 }
 

@@ -15,6 +15,7 @@ use wasmtime_wasi::WasiCtx;
 use wasmtime_wasi::p2::bindings as p2;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 
+pub(super) use poll::Source;
 pub(crate) use random::Seed;
 
 use super::guest::Guest;

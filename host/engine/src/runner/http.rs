@@ -1,0 +1,171 @@
+//! HTTP requests of a running guest: counted, judged, sent, and what comes back.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::sync::oneshot;
+
+use super::Runner;
+use crate::clock::Timestamp;
+use crate::egress::{self, Allowed, Bounds, Code, Egress, Failure, Incoming, Outgoing};
+use crate::journal::EventKind;
+use crate::limits::{CANCEL_GRACE, Limit};
+use crate::plugin::Manifest;
+use crate::sandbox::{Inbox, Outcome, Run, Sent};
+use crate::store::{HttpUse, RunRow};
+
+type Sending<'a> = Pin<Box<dyn Future<Output = Back> + Send + 'a>>;
+
+/// The requests that are under way.
+pub(super) struct UnderWay<'a> {
+    runner: &'a Arc<Runner>,
+    row: &'a RunRow,
+    manifest: &'a Manifest,
+    sending: FuturesUnordered<Sending<'a>>,
+    /// What the task has used in all.
+    used: HttpUse,
+    /// What of it is not on disk.
+    uncharged: HttpUse,
+    seed: [u8; 32],
+}
+
+/// What came back, and who waits for it.
+pub(super) struct Back {
+    outcome: Outcome,
+    done: oneshot::Sender<Outcome>,
+}
+
+impl<'a> UnderWay<'a> {
+    /// `seed`: the attempt's.
+    pub fn new(runner: &'a Arc<Runner>, row: &'a RunRow, manifest: &'a Manifest, seed: [u8; 32]) -> Self {
+        let (sending, uncharged) = (FuturesUnordered::new(), HttpUse::default());
+        Self { runner, row, manifest, sending, used: row.http, uncharged, seed }
+    }
+
+    /// Counts a request, or says which limit it is beyond. One that is sent again was counted when it was first sent.
+    pub fn count(&mut self, sent: &Sent) -> Result<(), Failure> {
+        let limits = &self.row.limits;
+        let beyond =
+            |limit, what: &str| Err(Failure::unsent(Code::Internal, format!("{what} ({})", limits.said(limit))));
+        if self.sending.len() as u64 >= limits.http_in_flight {
+            return beyond(Limit::http_in_flight, "too many HTTP requests are under way at once");
+        }
+        if sent.again {
+            return Ok(());
+        }
+        if self.used.exchanges >= limits.http_exchanges {
+            return beyond(Limit::http_exchanges, "the task has sent as many HTTP requests as it may");
+        }
+        if self.used.bytes.saturating_add(sent.request.body.len() as u64) > limits.http_bytes {
+            return beyond(
+                Limit::http_bytes,
+                "the bodies of its HTTP requests and responses have too many bytes in all",
+            );
+        }
+        self.charge(HttpUse { exchanges: 1, bytes: sent.request.body.len() as u64 });
+        Ok(())
+    }
+
+    /// Sends a request. Everything that explains it is on disk.
+    pub fn send(&mut self, sent: Sent, inbox: &Arc<Inbox>) {
+        let Sent { request, again, mut done } = sent;
+        let (runner, row) = (self.runner, self.row);
+        let rights = runner.rights(row, self.manifest);
+        let seed = self.seed;
+        let limits = &row.limits;
+        let left = limits.http_bytes.saturating_sub(self.used.bytes);
+        let bounds = Bounds {
+            body_bytes: limits.http_body.min(left),
+            header_bytes: usize::try_from(limits.http_headers).unwrap_or(usize::MAX),
+            first_byte: limits.http_first_byte,
+            total: limits.http_time,
+        };
+        let (inbox, began) = (inbox.clone(), runner.clock.now());
+        self.sending.push(Box::pin(async move {
+            let allowed = Allowed { rules: &rights.http, secrets: &rights.secrets, seed: &seed };
+            let result = tokio::select! {
+                biased;
+                // The guest has given it up: nobody hears what became of it.
+                () = done.closed() => Err(Failure::sent(Code::Internal, "the tool has given it up")),
+                result = judged(&runner.egress, allowed, &bounds, request, again) => result,
+                () = stopped(runner, &inbox, began) => {
+                    Err(Failure::sent(Code::Internal, "the task is asked to stop, and there was no response yet"))
+                }
+            };
+            let millis = u64::try_from(runner.clock.now().since(began).as_millis()).unwrap_or(u64::MAX);
+            Back { outcome: Outcome { result, millis }, done }
+        }));
+    }
+
+    /// The next that comes back; for ever, if none is under way.
+    pub async fn next(&mut self) -> Back {
+        poll_fn(|cx| match self.sending.poll_next_unpin(cx) {
+            Poll::Ready(Some(back)) => Poll::Ready(back),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        })
+        .await
+    }
+
+    /// Tells the guest, and its journal if it was refused.
+    pub fn tell(&mut self, back: Back, run: &Run) {
+        let Back { mut outcome, done } = back;
+        if let Ok(Incoming { body, .. }) = &outcome.result {
+            let limits = &self.row.limits;
+            self.charge(HttpUse { exchanges: 0, bytes: body.len() as u64 });
+            // Others came back while this one was under way.
+            if self.used.bytes > limits.http_bytes {
+                let why = format!(
+                    "the bodies of its HTTP requests and responses have too many bytes in all ({})",
+                    limits.said(Limit::http_bytes)
+                );
+                outcome.result = Err(Failure::sent(Code::ResponseBodySize, why));
+            }
+        }
+        if let Err(Failure { code: Code::Refused { what }, why, .. }) = &outcome.result {
+            let kind = EventKind::Refused { what: what.clone(), why: why.clone() };
+            run.recorder().aside(run.now(), kind);
+        }
+        // One that was given up has nobody who waits.
+        let _ = done.send(outcome);
+    }
+
+    /// What the task has used since this was last asked.
+    pub fn spent(&mut self) -> HttpUse {
+        std::mem::take(&mut self.uncharged)
+    }
+
+    fn charge(&mut self, more: HttpUse) {
+        self.used += more;
+        self.uncharged += more;
+    }
+}
+
+/// What became of a request.
+async fn judged(
+    egress: &Egress,
+    allowed: Allowed<'_>,
+    bounds: &Bounds,
+    request: Outgoing,
+    again: bool,
+) -> Result<Incoming, Failure> {
+    if again {
+        egress::resend(allowed.rules, &request.method, &request.url)?;
+    }
+    egress.send(allowed, bounds, request).await
+}
+
+/// Returns when a task is asked to stop that was not when the request began, and the request has had half of the grace: the
+/// guest hears of it while it can still clean up. A request that it sends to clean up is not cut short.
+async fn stopped(runner: &Runner, inbox: &Inbox, began: Timestamp) {
+    loop {
+        let version = inbox.version();
+        match inbox.cancelled() {
+            Some(at) if at <= began => return std::future::pending().await,
+            Some(at) => return runner.clock.sleep_until(at.after(CANCEL_GRACE / 2)).await,
+            None => inbox.changed(version).await,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! `wasi:http` by record and replay: requests of guests, and what comes back.
+//!
+//! A guest makes a request, writes its body and waits for the response, several at once if it likes. Nothing of it reaches
+//! the network from here: a request that is whole is handed to whoever runs the guest, which writes down everything that
+//! the guest did before, judges it and sends it ([`exchange`]). The response comes back whole, is journaled when the guest
+//! first sees it, and is given to the guest in pieces that depend on nothing but their size ([`incoming`]).
+//!
+//! So all but three calls depend only on what the guest itself has done, and need no record: sending, which leaves a mark
+//! that it may have happened; waiting, which is polling; and the look at the response.
+
+mod bindings;
+mod error;
+mod exchange;
+mod fields;
+mod incoming;
+mod kept;
+mod outgoing;
+mod request;
+mod serving;
+
+use wasmtime::component::{HasSelf, Linker, Resource};
+use wasmtime_wasi::p2::bindings::io::error::Error as IoError;
+
+use bindings::wasi::http::{outgoing_handler, types};
+pub(super) use exchange::{Exchanges, Waited};
+pub(crate) use exchange::{Outcome, Sent};
+
+use super::guest::Guest;
+use crate::egress::Failure;
+
+/// Puts `wasi:http` into a linker.
+pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    types::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
+    outgoing_handler::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
+}
+
+impl types::Host for Guest {
+    fn http_error_code(&mut self, error: Resource<IoError>) -> wasmtime::Result<Option<types::ErrorCode>> {
+        Ok(self.table.get(&error)?.downcast_ref::<Failure>().map(error::error_code))
+    }
+}
