@@ -105,10 +105,10 @@ impl From<longhaul::Error> for Problem {
         match error {
             Error::Fault(_) => Self { exit: Exit::Broke, ..problem },
             Error::UnknownTask(_) | Error::AmbiguousTask(_) => problem.hint("`longhaul tasks ls` lists the tasks"),
-            Error::MissingGrant { kind, name, .. } if kind == longhaul::NeedKind::Setting => {
+            Error::MissingGrant { kind: longhaul::NeedKind::Setting, name, .. } => {
                 problem.hint(format!("give it with `--set {name}=VALUE`"))
             }
-            Error::MissingGrant { kind, name, .. } if kind == longhaul::NeedKind::Tool => {
+            Error::MissingGrant { kind: longhaul::NeedKind::Tool, name, .. } => {
                 problem.hint(format!("grant it with `--grant tool:{name}`"))
             }
             Error::UnknownQuestion { task, open, .. } if !open.is_empty() => {

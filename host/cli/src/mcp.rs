@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::args::{Mcp, McpClient};
 use crate::exit::{Exit, Problem};
-use crate::signals::{Signal, Signals};
+use crate::signals::{RELEASE, Signal, Signals};
 use crate::view::say;
 
 pub async fn mcp(app: &App, args: Mcp) -> Result<Exit, Problem> {

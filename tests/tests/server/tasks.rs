@@ -49,13 +49,13 @@ async fn promise_1_a_task_that_was_acknowledged_outlives_a_kill_at_once() {
     let agent = server.agent_with(&token);
     let id = agent.start("ask", ask()).await;
     server.kill();
-    let server = cli.try_serve(&[]).ok().expect("it serves again");
+    let server = cli.try_serve(&[]).expect("it serves again");
     let agent = server.agent_with(&token);
     assert_eq!(agent.settled(&id).await["questions"][0]["question"], 1);
     let path = format!("/v1/tasks/{id}/questions/1/answer");
     agent.post(&path, json!({ "value": true })).await.is(200);
     server.kill();
-    let server = cli.try_serve(&[]).ok().expect("it serves again");
+    let server = cli.try_serve(&[]).expect("it serves again");
     let agent = server.agent_with(&token);
     agent.post(&path, json!({ "value": false })).await.problem(409, "already-settled");
     assert_eq!(agent.settled(&id).await["state"], "completed");
@@ -172,7 +172,7 @@ async fn a_stream_goes_on_where_it_was_left_even_by_a_server_that_was_killed() {
     server.kill();
     assert_eq!(events.next().await, None);
 
-    let server = cli.try_serve(&[]).ok().expect("it serves again");
+    let server = cli.try_serve(&[]).expect("it serves again");
     let agent = server.agent_with(&token);
     let mut events = agent.stream(&path, Some(&question.id)).await;
     agent.post(&format!("/v1/tasks/{id}/questions/1/answer"), json!({ "value": true })).await.is(200);
@@ -238,7 +238,7 @@ async fn a_server_that_is_told_to_stop_lets_its_readers_go_and_loses_nothing() {
     let _ = waiting.await;
     let done = tokio::task::spawn_blocking(move || server.end()).await.unwrap();
     done.exits(0);
-    let server = cli.try_serve(&[]).ok().expect("it serves again");
+    let server = cli.try_serve(&[]).expect("it serves again");
     let agent = server.agent_with(&cli.token(&["agent"]));
     assert_eq!(agent.settled(&id).await["questions"][0]["question"], 1);
 }
