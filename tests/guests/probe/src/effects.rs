@@ -146,5 +146,30 @@ pub fn outside(_task: &Task, _input: Nothing) -> Result<Trace, ToolError> {
     add("arguments", std::env::args().next().is_some());
     let mut text = String::new();
     add("stdin", std::io::stdin().read_to_string(&mut text).is_ok() && !text.is_empty());
+    answers(&mut seen);
     Ok(seen.finish())
+}
+
+/// What WASI itself answers, where the standard library makes something of it.
+fn answers(seen: &mut Recorder) {
+    use wasip2::cli::{environment, terminal_stderr, terminal_stdin, terminal_stdout};
+    use wasip2::sockets::network::IpAddressFamily::{Ipv4, Ipv6};
+    use wasip2::sockets::{instance_network, ip_name_lookup, tcp_create_socket, udp_create_socket};
+    seen.add("tcp", tcp_create_socket::create_tcp_socket(Ipv4).err());
+    seen.add("tcp 6", tcp_create_socket::create_tcp_socket(Ipv6).err());
+    seen.add("udp", udp_create_socket::create_udp_socket(Ipv4).err());
+    let network = instance_network::instance_network();
+    for name in ["localhost", "127.0.0.1", "::1", "example.com", "no name at all"] {
+        seen.add(name, ip_name_lookup::resolve_addresses(&network, name).err());
+    }
+    seen.add("directories", wasip2::filesystem::preopens::get_directories().len());
+    seen.add("variables", environment::get_environment());
+    seen.add("words", environment::get_arguments());
+    seen.add("directory", environment::initial_cwd());
+    let terminals = (
+        terminal_stdin::get_terminal_stdin().is_some(),
+        terminal_stdout::get_terminal_stdout().is_some(),
+        terminal_stderr::get_terminal_stderr().is_some(),
+    );
+    seen.add("terminals", terminals);
 }

@@ -4,6 +4,7 @@
 //! log, random numbers come from the attempt's seed, and the rest is empty or denied.
 
 mod clocks;
+mod names;
 mod poll;
 mod random;
 mod stdio;
@@ -28,6 +29,7 @@ pub(super) fn shadow(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     p2::clocks::wall_clock::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
     p2::clocks::monotonic_clock::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
     p2::io::poll::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
+    p2::sockets::ip_name_lookup::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
     linker.allow_shadowing(false);
     Ok(())
 }
