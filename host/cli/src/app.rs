@@ -1,6 +1,7 @@
 //! What all commands share: the flags, and the host on the data directory.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use directories::ProjectDirs;
 use longhaul::testing::CrashPlan;
@@ -8,6 +9,9 @@ use longhaul::{Host, TaskId};
 
 use crate::args::Global;
 use crate::exit::Problem;
+
+/// The word that starts the program as a compiler of plugins.
+pub const COMPILE: &str = "compile-plugin";
 
 /// The flags that every command takes.
 pub struct App {
@@ -25,7 +29,7 @@ impl App {
     /// Opens the data directory, and takes nothing over: a command runs the task it was given, and no other.
     pub async fn open(&self) -> Result<Host, Problem> {
         let host = Host::builder().data_dir(self.data_dir()?).take_over(false).crash(crash_plan()?);
-        Ok(host.open().await?)
+        Ok(host.compile_with(itself).open().await?)
     }
 
     /// Opens the data directory, and runs whatever no other process runs.
@@ -54,6 +58,14 @@ impl App {
             _ => format!("longhaul {command} {id}"),
         }
     }
+}
+
+/// This program, to compile a plugin: the very file that runs, even where another has taken its name since.
+fn itself() -> Command {
+    let program = if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() };
+    let mut command = Command::new(program.unwrap_or_else(|_| PathBuf::from("longhaul")));
+    command.arg(COMPILE);
+    command
 }
 
 /// Where the project's own tests let this process die, if they do.

@@ -37,6 +37,10 @@ use crate::exit::{Exit, Problem};
 use crate::view::say;
 
 fn main() -> ExitCode {
+    // Started by another of us, see `App::open`: it is no command for people, and has to be nothing but a compiler.
+    if std::env::args_os().nth(1).is_some_and(|word| word == app::COMPILE) {
+        return longhaul::compile_child();
+    }
     let cli = Cli::parse();
     trace(&cli);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

@@ -276,6 +276,22 @@ pub enum PluginError {
         "a core WebAssembly module, not a component; build it for the target wasm32-wasip2, or wrap it with `wasm-tools component new`"
     )]
     CoreModule,
+    /// Compiling it took more than it may.
+    #[error("compiling it took more than {value} (limit `{limit}`)")]
+    CompileLimit {
+        /// `compile_memory` or `compile_time`.
+        limit: &'static str,
+        /// What is allowed, with its unit.
+        value: String,
+    },
+    /// It was compiled, and can't be instantiated here.
+    #[error(
+        "an instance of it needs more than it may have: {0} (limits `core_instances`, `memory` and `table_elements`)"
+    )]
+    TooDemanding(String),
+    /// The compiler failed, which says nothing about the component.
+    #[error("the compiler failed: {0}")]
+    Compiler(String),
     /// A component that the engine refuses.
     #[error("not a valid component: {0}")]
     Invalid(String),

@@ -49,7 +49,7 @@ pub use host::{
 };
 pub use journal::{Diverged, Event, EventKind, Heard, LogStream};
 pub use limits::{HostLimits, LIFE, LimitUnit, Limits, QueueLimits};
-pub use plugin::{Hints, Manifest, Need, NeedKind, Pace, Plugin, Tool};
+pub use plugin::{Hints, Manifest, Need, NeedKind, Pace, Plugin, Tool, compile_child};
 pub use policy::{NeedVerdict, Policy, PolicyError, Verdict};
 pub use runner::Replayed;
 pub use store::{Examination, Finding, examine};

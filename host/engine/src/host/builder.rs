@@ -9,11 +9,11 @@ use tokio::sync::mpsc;
 use super::{Handle, Host};
 use crate::clock::{Clock, RealClock};
 use crate::limits::Allowed;
-use crate::plugin::{Library, create_private_dir};
+use crate::plugin::{Library, Starter, create_private_dir};
 use crate::policy::{LivePolicy, Policy};
 use crate::runner::{Parts, Runner, Watchers};
 use crate::sandbox::Warm;
-use crate::store::{Notice, Store, enrol};
+use crate::store::{Notice, Store, Tx, code_key, enrol};
 use crate::testing::CrashPlan;
 use crate::{Error, HostLimits, Limits, QueueLimits, StoreError};
 
@@ -42,6 +42,7 @@ pub struct HostBuilder {
     warm_memory: Option<u64>,
     heartbeat: Option<Duration>,
     take_over: bool,
+    compiler: Option<Starter>,
     crash: Arc<CrashPlan>,
 }
 
@@ -61,6 +62,7 @@ impl Default for HostBuilder {
             warm_memory: None,
             heartbeat: None,
             take_over: true,
+            compiler: None,
             crash: Arc::default(),
         }
     }
@@ -168,6 +170,31 @@ impl HostBuilder {
         self
     }
 
+    /// Compiles plugins in processes of their own, which `start` starts, and which end by
+    /// [`compile_child`](crate::compile_child): one that takes more than `compile_memory` or `compile_time` of the
+    /// [`HostLimits`] is stopped, and the plugin refused. The process is given no environment; it needs no file but its own
+    /// program.
+    ///
+    /// By default they are compiled in this process, where only the size of a component is limited: a component that was
+    /// written to keep a compiler busy does that, here, for as long and with as much memory as it takes. Whoever installs
+    /// what strangers wrote wants a process.
+    ///
+    /// ```
+    /// use longhaul::Host;
+    /// use std::process::Command;
+    ///
+    /// let host = Host::builder().compile_with(|| {
+    ///     let mut itself = Command::new("/proc/self/exe");
+    ///     itself.arg("compile");
+    ///     itself
+    /// });
+    /// ```
+    #[must_use]
+    pub fn compile_with(mut self, start: impl Fn() -> std::process::Command + Send + Sync + 'static) -> Self {
+        self.compiler = Some(Box::new(start));
+        self
+    }
+
     /// Lets the process die at a planned place.
     #[doc(hidden)]
     #[must_use]
@@ -203,11 +230,8 @@ impl HostBuilder {
         let host_limits = self.host_limits.unwrap_or_default();
         let database = self.data_dir.join("longhaul.db");
         create_private_dir(&self.data_dir).map_err(|error| unwritable(&database, &error))?;
-        let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
         let most = self.ceilings.unwrap_or(limits);
         let limits = Allowed { default: limits.min(&most), most };
-        let compiled = self.data_dir.join("compiled");
-        let library = Library::new(compiled, limits.default, &most, host_limits).map_err(fault)?;
         let watchers = Arc::new(Watchers::default());
         let (sender, notices) = mpsc::unbounded_channel();
         let following = watchers.clone();
@@ -229,7 +253,11 @@ impl HostBuilder {
         let store = crate::runner::blocking(move || Ok(Store::open(&path, notify, plan)?)).await?;
         let now = self.clock.now();
         let dir = self.data_dir.join("owners");
-        let owners = store.write("this host", move |tx| enrol(tx, &dir, heartbeat, now)).await?;
+        let enrolled = move |tx: &mut Tx<'_>| Ok::<_, Error>((enrol(tx, &dir, heartbeat, now)?, code_key(tx)?));
+        let (owners, key) = store.write("this host", enrolled).await?;
+        let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
+        let library = Library::new(limits.default, &most, host_limits, self.compiler).map_err(fault)?;
+        let library = library.kept_in(&self.data_dir, &key);
         let runner = Runner::begin(Parts {
             store,
             owners,

@@ -157,9 +157,13 @@ impl Host {
 
 /// Why a build can't take a task at all.
 fn unfit(ready: &Ready, row: &store::RunRow) -> Option<String> {
-    let Some(schemas) = ready.schemas(&row.tool) else {
-        let has: Vec<_> = ready.manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
-        return Some(format!("it has no tool `{}`; it has: {}", row.tool, has.join(", ")));
+    let schemas = match ready.schemas(&row.tool) {
+        Ok(Some(schemas)) => schemas,
+        Ok(None) => {
+            let has: Vec<_> = ready.manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
+            return Some(format!("it has no tool `{}`; it has: {}", row.tool, has.join(", ")));
+        }
+        Err(error) => return Some(error.to_string()),
     };
     let input = serde_json::from_str(&row.input).unwrap_or_default();
     let refused = schemas.input.check(&input).err()?;

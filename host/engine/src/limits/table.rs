@@ -266,4 +266,8 @@ limits! {
     describe_fuel: Count = G, M, 1_000 * G, "plugin/library: it is not installed";
     /// Time that `describe` takes.
     describe_time: Time = SECOND, 10, MINUTE, "plugin/library: it is not installed";
+    /// Bytes of memory that compiling a component takes, where a process of its own does it; on Linux alone.
+    compile_memory: Bytes = 2 * GIB, 64 * MIB, 64 * GIB, "plugin/compiler: it is not installed";
+    /// Computing time that it takes there, of all threads together, in whole seconds.
+    compile_time: Time = 2 * MINUTE, SECOND, 60 * MINUTE, "plugin/compiler: it is not installed";
 }

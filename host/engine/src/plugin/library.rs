@@ -1,16 +1,15 @@
 //! The plugins that are ready to run: compiled once, kept on disk and in memory.
 
 use std::collections::HashMap;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, watch};
-use wasmtime::component::Component;
 
-use super::{CompiledSchema, Manifest};
+use super::cache::{Cache, KEY};
+use super::{CompiledSchema, Compiler, Manifest, Starter};
 use crate::clock::{SimulatedClock, Timestamp};
 use crate::journal::Recorder;
 use crate::limits::{HostLimits, Limit, Limits};
@@ -24,7 +23,8 @@ pub(crate) struct Ready {
     pub loaded: Loaded,
     pub manifest: Manifest,
     pub digest: String,
-    schemas: HashMap<String, Schemas>,
+    /// By the names of the tools, compiled when they are first needed: most tasks need those of one tool.
+    schemas: HashMap<String, OnceLock<Schemas>>,
 }
 
 /// A tool's schemas, compiled.
@@ -34,28 +34,33 @@ pub(crate) struct Schemas {
 }
 
 impl Ready {
-    fn new(loaded: Loaded, manifest: Manifest, digest: String) -> Result<Self, PluginError> {
-        let mut schemas = HashMap::new();
-        for (tool, place) in manifest.tools.iter().zip(0..) {
-            let compiled = |schema, member| {
-                CompiledSchema::new(schema)
-                    .map_err(|problem| PluginError::Manifest { at: format!("/tools/{place}/{member}"), problem })
-            };
-            let input = compiled(&tool.input_schema, "inputSchema")?;
-            let output = tool.output_schema.as_ref().map(|schema| compiled(schema, "outputSchema")).transpose()?;
-            schemas.insert(tool.name.clone(), Schemas { input, output });
-        }
-        Ok(Self { loaded, manifest, digest, schemas })
+    fn new(loaded: Loaded, manifest: Manifest, digest: String) -> Self {
+        let schemas = manifest.tools.iter().map(|tool| (tool.name.clone(), OnceLock::new())).collect();
+        Self { loaded, manifest, digest, schemas }
     }
 
     /// A tool's schemas, if there is such a tool.
-    pub fn schemas(&self, tool: &str) -> Option<&Schemas> {
-        self.schemas.get(tool)
+    pub fn schemas(&self, tool: &str) -> Result<Option<&Schemas>, PluginError> {
+        let Some(schemas) = self.schemas.get(tool) else { return Ok(None) };
+        if let Some(compiled) = schemas.get() {
+            return Ok(Some(compiled));
+        }
+        let Some((place, tool)) = self.manifest.tools.iter().enumerate().find(|(_, known)| known.name == tool) else {
+            return Ok(None);
+        };
+        // They were accepted when the plugin was installed, perhaps by a version of this host that accepted more.
+        let compiled = |schema, member| {
+            CompiledSchema::new(schema)
+                .map_err(|problem| PluginError::Manifest { at: format!("/tools/{place}/{member}"), problem })
+        };
+        let input = compiled(&tool.input_schema, "inputSchema")?;
+        let output = tool.output_schema.as_ref().map(|schema| compiled(schema, "outputSchema")).transpose()?;
+        Ok(Some(schemas.get_or_init(|| Schemas { input, output })))
     }
 
     /// The input as it is kept, if there is such a tool and it takes that.
     pub fn accept(&self, tool: &str, input: &Value, limits: &Limits) -> Result<String, Error> {
-        let Some(schemas) = self.schemas(tool) else {
+        let Some(schemas) = self.schemas(tool)? else {
             let has = self.manifest.tools.iter().map(|tool| tool.name.clone()).collect();
             return Err(Error::UnknownTool { plugin: self.manifest.name.clone(), tool: tool.to_owned(), has });
         };
@@ -73,7 +78,9 @@ impl Ready {
 pub(crate) struct Library {
     pub sandbox: Sandbox,
     /// Where compiled code is kept, if nobody else can write there.
-    cache: Option<PathBuf>,
+    cache: Option<Cache>,
+    /// Compiles what strangers wrote in processes of its own; `None`: in this one.
+    compiler: Option<Compiler>,
     /// For `describe`.
     limits: Limits,
     host: HostLimits,
@@ -81,16 +88,17 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Keeps compiled code below `cache`. A task has `limits` if nothing else is said, and `most` at most.
-    pub fn new(cache: PathBuf, limits: Limits, most: &Limits, host: HostLimits) -> wasmtime::Result<Self> {
+    /// For tasks that have `limits` if nothing else is said, and `most` at most. `compiler` starts processes that compile.
+    pub fn new(limits: Limits, most: &Limits, host: HostLimits, compiler: Option<Starter>) -> wasmtime::Result<Self> {
         let sandbox = Sandbox::new(most, &host)?;
-        let own = cache.join(sandbox::engine_key(&sandbox.engine));
-        let private = create_private_dir(&own).is_ok() && own.ancestors().take(3).all(is_private);
-        if !private {
-            tracing::warn!("{} can be written by others: no compiled code is kept there", cache.display());
-        }
-        let cache = private.then_some(own);
-        Ok(Self { sandbox, cache, limits, host, ready: Mutex::default() })
+        let compiler = compiler.map(|start| Compiler::new(start, host));
+        Ok(Self { sandbox, cache: None, compiler, limits, host, ready: Mutex::default() })
+    }
+
+    /// Keeps compiled code in the data directory, under tags made with `key`.
+    pub fn kept_in(mut self, data_dir: &Path, key: &[u8; KEY]) -> Self {
+        self.cache = Cache::open(data_dir, &sandbox::engine_key(&self.sandbox.engine), key);
+        self
     }
 
     /// The plugin, if it is in memory.
@@ -101,8 +109,8 @@ impl Library {
     /// Forgets a plugin that was removed.
     pub fn forget(&self, digest: &str) {
         self.let_go(digest);
-        if let Some(path) = self.compiled(digest) {
-            let _ = std::fs::remove_file(path);
+        if let Some(cache) = &self.cache {
+            cache.remove(digest);
         }
     }
 
@@ -133,7 +141,7 @@ impl Library {
                 self.compile(&bytes, digest)?
             }
         };
-        self.keep(Ready::new(loaded, manifest, digest.to_owned())?)
+        self.keep(Ready::new(loaded, manifest, digest.to_owned()))
     }
 
     /// Checks a file, compiles it and asks it what it is. Takes long: not for an async thread.
@@ -145,7 +153,7 @@ impl Library {
             None => self.compile(bytes, &digest)?,
         };
         let text = runtime.block_on(self.describe(&loaded))?;
-        Ok(Ready::new(loaded, Manifest::parse(&text)?, digest)?)
+        Ok(Ready::new(loaded, Manifest::parse(&text)?, digest))
     }
 
     /// Remembers a plugin that was examined.
@@ -156,21 +164,23 @@ impl Library {
     }
 
     fn compile(&self, bytes: &[u8], digest: &str) -> Result<Loaded, PluginError> {
-        let (component, loaded) = sandbox::compile(&self.sandbox.engine, bytes)?;
+        let engine = &self.sandbox.engine;
+        let code = match &self.compiler {
+            Some(compiler) => compiler.compile(bytes)?,
+            None => sandbox::compile(engine, bytes)?,
+        };
+        let loaded = sandbox::load(engine, &code)?;
         // Without its compiled code a plugin is compiled again, that is all.
-        let saved = self.compiled(digest).map_or(Ok(()), |path| save(&component, &path));
-        if let Err(problem) = saved {
+        if let Some(Err(problem)) = self.cache.as_ref().map(|cache| cache.save(digest, &code)) {
             tracing::warn!("the compiled code of {digest} is not kept: {problem}");
         }
         Ok(loaded)
     }
 
     fn restore(&self, digest: &str) -> Option<Loaded> {
-        sandbox::restore(&self.sandbox.engine, &self.compiled(digest)?)
-    }
-
-    fn compiled(&self, digest: &str) -> Option<PathBuf> {
-        Some(self.cache.as_ref()?.join(digest).with_extension("cwasm"))
+        let code = self.cache.as_ref()?.load(digest)?;
+        let loaded = sandbox::load(&self.sandbox.engine, &code);
+        loaded.inspect_err(|problem| tracing::warn!("the code of {digest} is made again: {problem}")).ok()
     }
 
     /// Asks a component for its manifest: in an instance of its own, without a task, at a fixed time with a fixed seed.
@@ -222,42 +232,6 @@ impl Library {
         let instance = Instance::new(loaded, run, wasi, self.host.describe_fuel);
         instance.map_err(|(_, message)| PluginError::Describe(message))
     }
-}
-
-/// Keeps compiled code.
-fn save(component: &Component, path: &Path) -> std::io::Result<()> {
-    let code = component.serialize().map_err(|error| std::io::Error::other(error.to_string()))?;
-    // Whole or not at all: another may be reading it, or writing it at the same time, and after a power cut a file
-    // that was renamed and not synced may have holes.
-    let temporary = path.with_extension(format!("{}.new", ulid::Ulid::generate()));
-    let written = std::fs::File::create(&temporary)
-        .and_then(|mut file| file.write_all(&code).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
-}
-
-/// Whether nobody but the owner can put anything into a directory. Compiled code is run as it is found.
-fn is_private(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        const OTHERS_WRITE: u32 = 0o022;
-        let mode = std::fs::metadata(path).map(|found| std::os::unix::fs::MetadataExt::mode(&found));
-        mode.is_ok_and(|mode| mode & OTHERS_WRITE == 0)
-    }
-    #[cfg(not(unix))]
-    path.is_dir()
-}
-
-/// A directory that only its owner may enter.
-pub(crate) fn create_private_dir(path: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 /// SHA-256 in hexadecimal.

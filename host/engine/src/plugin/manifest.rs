@@ -152,7 +152,16 @@ pub enum NeedKind {
 impl Manifest {
     /// Reads a manifest, or says what is wrong with it and where. Larger than a mebibyte it is not even looked at.
     pub fn parse(text: &str) -> Result<Self, PluginError> {
-        check::manifest(text).map_err(|problem| PluginError::Manifest { at: problem.at, problem: problem.what })
+        Self::read(text, true)
+    }
+
+    /// Reads one that was [parsed](Self::parse) before it was kept.
+    pub(crate) fn kept(text: &str) -> Result<Self, PluginError> {
+        Self::read(text, false)
+    }
+
+    fn read(text: &str, new: bool) -> Result<Self, PluginError> {
+        check::manifest(text, new).map_err(|problem| PluginError::Manifest { at: problem.at, problem: problem.what })
     }
 
     /// The tool of that name.

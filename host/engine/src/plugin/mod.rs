@@ -1,12 +1,17 @@
 //! Plugins: what they declare, and getting them ready to run.
 
+mod cache;
+mod compiler;
 mod grants;
 mod library;
 mod manifest;
 mod schema;
 
+pub(crate) use cache::{KEY as CODE_KEY, Seal, create_private_dir, is_private, read as read_code};
+pub use compiler::compile_child;
+pub(crate) use compiler::{Compiler, Starter};
 pub(crate) use grants::Grants;
-pub(crate) use library::{Library, Ready, create_private_dir, digest_of};
+pub(crate) use library::{Library, Ready, digest_of};
 pub(crate) use manifest::is_plugin_name;
 pub use manifest::{Hints, Manifest, Need, NeedKind, Pace, Tool};
 pub(crate) use schema::CompiledSchema;

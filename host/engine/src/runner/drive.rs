@@ -373,7 +373,8 @@ fn broken(row: &RunRow, broke: Broke, message: String) -> Result<Step, Error> {
 }
 
 pub(super) fn checked(ready: &crate::plugin::Ready, row: &RunRow, output: &Output) -> Result<(), String> {
-    let Some(schema) = ready.schemas(&row.tool).and_then(|schemas| schemas.output.as_ref()) else { return Ok(()) };
+    let schemas = ready.schemas(&row.tool).map_err(|error| error.to_string())?;
+    let Some(schema) = schemas.and_then(|schemas| schemas.output.as_ref()) else { return Ok(()) };
     let Some(structured) = &output.structured else {
         return Err("the tool declares an output schema and returned no structured output".into());
     };

@@ -24,8 +24,7 @@ pub(crate) const INSTANCES: u32 = 256;
 const KEPT: usize = 256 << 10;
 
 /// The configuration. Everything here that changes what a guest computes is fixed, so that a replay computes the same.
-fn config(most: &Limits, host: &HostLimits) -> Config {
-    let stack = size(host.wasm_stack);
+fn config() -> Config {
     let mut config = Config::new();
     config
         .wasm_component_model(true)
@@ -35,11 +34,13 @@ fn config(most: &Limits, host: &HostLimits) -> Config {
         .cranelift_nan_canonicalization(true)
         .relaxed_simd_deterministic(true)
         .consume_fuel(true)
-        .epoch_interruption(true)
-        .max_wasm_stack(stack)
-        .async_stack_size(stack + HOST_STACK)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(most, host)));
+        .epoch_interruption(true);
     config
+}
+
+/// An engine that compiles for those that run, and runs nothing: it reserves no memory for instances.
+pub(crate) fn compiling() -> wasmtime::Result<Engine> {
+    Engine::new(&config())
 }
 
 fn size(limit: u64) -> usize {
@@ -80,7 +81,13 @@ pub(crate) struct Sandbox {
 impl Sandbox {
     /// An engine whose guests may have `most` each.
     pub fn new(most: &Limits, host: &HostLimits) -> wasmtime::Result<Self> {
-        let engine = Engine::new(&config(most, host))?;
+        let stack = size(host.wasm_stack);
+        let mut config = config();
+        config
+            .max_wasm_stack(stack)
+            .async_stack_size(stack + HOST_STACK)
+            .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(most, host)));
+        let engine = Engine::new(&config)?;
         let stop = Arc::new(AtomicBool::new(false));
         let (weak, stopped) = (engine.weak(), stop.clone());
         // A thread of its own: on the async runtime it would stop when guests starve that.

@@ -1,7 +1,6 @@
 //! From a file to something that can be instantiated.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -50,32 +49,18 @@ pub(crate) fn check(bytes: &[u8], most: u64) -> Result<(), PluginError> {
 }
 
 /// Compiles a component. Takes long: not for an async thread.
-pub(crate) fn compile(engine: &Engine, bytes: &[u8]) -> Result<(Component, Loaded), PluginError> {
-    let component = Component::from_binary(engine, bytes).map_err(|error| PluginError::Invalid(chain(&error)))?;
-    let loaded = link(engine, &component)?;
-    Ok((component, loaded))
+pub(crate) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Vec<u8>, PluginError> {
+    engine.precompile_component(bytes).map_err(|error| PluginError::Invalid(chain(&error)))
 }
 
-/// Loads what an earlier [`compile`] left at `path`. `None`: there is nothing, or nothing that this build can use.
-pub(crate) fn restore(engine: &Engine, path: &Path) -> Option<Loaded> {
-    if !path.exists() {
-        return None;
-    }
-    // SAFETY: compiled code is trusted as this process's own code is. The file lies in a directory that only the owner
-    // of the data can enter or write (the store makes it so), and was written there whole by `Component::serialize`;
-    // wasmtime checks that version, configuration and target are its own.
+/// Makes of compiled code what can be instantiated. Code of this engine is refused only if the pool has no room for it.
+pub(crate) fn load(engine: &Engine, code: &[u8]) -> Result<Loaded, PluginError> {
+    // SAFETY: compiled code is trusted as this process's own code is. It was made just now, here or by the compiler that
+    // was started for it, or it was read from the cache, whose tag says that a host on this data wrote it; wasmtime copies
+    // it, and checks that version, configuration and target are its own.
     #[expect(unsafe_code, reason = "the only way to load compiled code, see above")]
-    let component = unsafe { Component::deserialize_file(engine, path) };
-    match component
-        .map_err(|error| chain(&error))
-        .and_then(|component| link(engine, &component).map_err(|error| error.to_string()))
-    {
-        Ok(loaded) => Some(loaded),
-        Err(problem) => {
-            tracing::warn!("compiled code at {} is not usable and is made again: {problem}", path.display());
-            None
-        }
-    }
+    let component = unsafe { Component::deserialize(engine, code) };
+    link(engine, &component.map_err(|error| PluginError::TooDemanding(chain(&error)))?)
 }
 
 /// Distinguishes compiled code of engines that could not run each other's.
@@ -108,7 +93,7 @@ fn link(engine: &Engine, component: &Component) -> Result<Loaded, PluginError> {
 }
 
 /// An error and its causes in one line.
-pub(super) fn chain(error: &wasmtime::Error) -> String {
+pub(crate) fn chain(error: &wasmtime::Error) -> String {
     let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     causes.join(": ")
 }

@@ -15,11 +15,11 @@ mod wasi;
 
 pub(crate) use bindings::longhaul::tool::types::Call as GuestCall;
 pub(crate) use contract::Returned;
-pub(crate) use engine::{INSTANCES, Sandbox};
+pub(crate) use engine::{INSTANCES, Sandbox, compiling as compiling_engine};
 pub(crate) use http::{Outcome, Sent};
 pub(crate) use inbox::Inbox;
 pub(crate) use instance::{Control, Export, How, Instance, Stop};
-pub(crate) use load::{Loaded, check, compile, engine_key, restore};
+pub(crate) use load::{Loaded, chain, check, compile, engine_key, load};
 pub(crate) use run::{Act, ChildReady, Interrupted, Opened, Refusal, Request, Run, Settings};
 pub(crate) use warm::{Crowd, Crowded, Warm};
 pub(crate) use wasi::{Seed, context as wasi_context};

@@ -11,9 +11,12 @@ use crate::Error;
 
 const WHAT: &str = "the backup";
 
-/// What a backup leaves out: who runs the tasks. Whoever opens it takes them over, and nobody has died on them.
+/// What a backup leaves out: who runs the tasks, and keys. Whoever opens it takes them over, nobody has died on them, and
+/// what a key was for is made anew.
 const NOBODY: &str = "
+    PRAGMA secure_delete = ON;
     BEGIN;
+    DELETE FROM key;
     UPDATE task SET owner = NULL WHERE owner IS NOT NULL AND (ended_at IS NULL OR ticket IS NOT NULL);
     DELETE FROM owner;
     COMMIT;";

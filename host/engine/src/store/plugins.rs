@@ -112,7 +112,7 @@ pub(crate) fn remove(tx: &Tx<'_>, digest: &str, name: &str) -> Result<(), Error>
 
 fn row(row: &Row<'_>) -> rusqlite::Result<Result<PluginRow, StoreError>> {
     let manifest: String = row.get(3)?;
-    let manifest = match Manifest::parse(&manifest) {
+    let manifest = match Manifest::kept(&manifest) {
         Ok(manifest) => manifest,
         Err(error) => return Ok(Err(damaged(WHAT)(error))),
     };

@@ -18,3 +18,9 @@ CREATE TABLE token (
 
 -- A namespace's tasks in the order of their ids, which is that of their starts: what lists look through.
 CREATE INDEX task_namespace ON task (namespace, id);
+
+-- Keys that only this database's processes know, by what they are for. A backup has none of them.
+CREATE TABLE key (
+    name  TEXT PRIMARY KEY NOT NULL,
+    bytes BLOB NOT NULL
+) WITHOUT ROWID;

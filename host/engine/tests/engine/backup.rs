@@ -67,6 +67,9 @@ async fn a_backup_made_under_load_is_whole_and_a_host_goes_on_from_it() {
         )
         .unwrap();
     assert_eq!(owners, 0, "nobody owns what is in it");
+    let key: Vec<u8> = database(dir.path()).query_row("SELECT bytes FROM key", [], |row| row.get(0)).unwrap();
+    let content = std::fs::read(&backup).unwrap();
+    assert!(!content.windows(key.len()).any(|bytes| bytes == key), "the key of compiled code stays where that lies");
     // Beside the first, which still has its tasks.
     let again = host_at(restored.path(), &clock).await;
     let all = again.tasks(some()).await.unwrap();

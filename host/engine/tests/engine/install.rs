@@ -1,6 +1,6 @@
 //! Bad plugins, each with its error, and plugins that come and go while their tasks stay.
 
-use crate::common::{Guest, begin, clock, cold_host_at, database, error, event, failure, host, host_at, yes};
+use crate::common::{Guest, begin, clock, cold_host_at, database, error, event, failure, host, host_at, say, yes};
 use longhaul::{Error, ErrorClass, Host, NewTask, PluginError, TaskState};
 
 async fn refused(component: impl Into<Vec<u8>>) -> PluginError {
@@ -275,8 +275,7 @@ async fn promise_12_a_task_whose_stored_component_is_damaged_says_so() {
 async fn compiled_code_that_is_damaged_is_compiled_again() {
     let dir = tempfile::tempdir().unwrap();
     let task = left_waiting(dir.path()).await;
-    let version = std::fs::read_dir(dir.path().join("compiled")).unwrap().next().unwrap().unwrap().path();
-    let file = std::fs::read_dir(version).unwrap().next().unwrap().unwrap().path();
+    let file = std::fs::read_dir(compiled(dir.path())).unwrap().next().unwrap().unwrap().path();
     let good = std::fs::read(&file).unwrap();
     let clock = clock();
     for bad in [&b"garbage"[..], &[], &good[..good.len() / 2], &good[..good.len() - 1]] {
@@ -291,6 +290,43 @@ async fn compiled_code_that_is_damaged_is_compiled_again() {
     let host = Host::builder().data_dir(dir.path()).open().await.unwrap();
     host.answer(&task, 1, yes()).await.unwrap();
     assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Completed);
+}
+
+/// Code that is sound, and another's: only its tag tells that it does not belong there.
+#[tokio::test(flavor = "multi_thread")]
+async fn compiled_code_of_another_plugin_or_another_host_is_not_run_under_this_ones_name() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let own = Guest::new(&say("(i32.const 1)")).build();
+    let planted = Guest::new(&say("(i32.const 666)")).build();
+    let mut code = Vec::new();
+    for dir in [dir.path(), other.path()] {
+        let host = host_at(dir, &clock()).await;
+        host.install(own.clone()).await.unwrap();
+        let digest = host.install(planted.clone()).await.unwrap().digest;
+        host.shutdown().await;
+        code.push(compiled(dir).join(digest).with_extension("cwasm"));
+    }
+    let name = Host::builder().data_dir(other.path()).open().await.unwrap().install(own.clone()).await.unwrap().digest;
+    for planted in code {
+        let place = compiled(dir.path()).join(&name).with_extension("cwasm");
+        std::fs::copy(planted, &place).unwrap();
+        let told = longhaul::examine(dir.path()).unwrap();
+        assert!(told.is_sound(), "{told:?}");
+        let told = told.findings.iter().map(|finding| finding.problem.as_str()).collect::<Vec<_>>();
+        assert!(told.iter().any(|problem| problem.contains("compiled again")), "{told:?}");
+        let host = host_at(dir.path(), &clock()).await;
+        let task = host.start(NewTask::new(name.as_str(), "run")).await.unwrap().id;
+        host.wait(&task).await.unwrap();
+        assert_eq!(crate::common::said(&host, &task).await, [1.0]);
+        host.shutdown().await;
+        let found = longhaul::examine(dir.path()).unwrap();
+        assert!(found.findings.iter().all(|finding| !finding.problem.contains("compiled again")), "{found:?}");
+    }
+}
+
+/// Where the code of the only engine lies.
+fn compiled(dir: &std::path::Path) -> std::path::PathBuf {
+    std::fs::read_dir(dir.join("compiled")).unwrap().next().unwrap().unwrap().path()
 }
 
 #[tokio::test(flavor = "multi_thread")]

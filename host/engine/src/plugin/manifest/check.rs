@@ -32,8 +32,9 @@ const VERSION: RangeInclusive<usize> = 1..=100;
 const NEED_NAME: usize = 259;
 const NAME: usize = 64;
 
-/// Reads a manifest and checks it against every rule.
-pub(super) fn manifest(text: &str) -> Result<Manifest, Problem> {
+/// Reads a manifest and checks it against every rule; its schemas only if they are `new`. To compile those takes far more
+/// than all the rest, and whoever uses one compiles it anyway.
+pub(super) fn manifest(text: &str, new: bool) -> Result<Manifest, Problem> {
     if text.len() > LARGEST {
         return Err(problem("", format_args!("it has {} bytes; a manifest may have {LARGEST}", text.len())));
     }
@@ -45,7 +46,7 @@ pub(super) fn manifest(text: &str) -> Result<Manifest, Problem> {
     let description = members.text("description", DESCRIPTION)?;
     let license = members.optional_text("license", LICENSE)?;
     let homepage = homepage(&mut members)?;
-    let tools = members.list("tools", TOOLS, tool)?;
+    let tools = members.list("tools", TOOLS, |value, at| tool(value, at, new))?;
     once(&tools, "/tools", |tool| format!("the tool `{}`", tool.name))?;
     let needs = members.list("needs", NEEDS, need)?;
     once(&needs, "/needs", |need| format!("the {} `{}`", need.kind, need.name))?;
@@ -123,16 +124,16 @@ fn homepage(members: &mut Members) -> Result<Option<String>, Problem> {
     Err(problem(&members.at("homepage"), what))
 }
 
-fn tool(value: Value, at: &str) -> Result<Tool, Problem> {
+fn tool(value: Value, at: &str, new: bool) -> Result<Tool, Problem> {
     let mut members = Members::of(value, at)?;
     Ok(Tool {
         name: name(&mut members, "name", '_')?,
         title: members.optional_text("title", TITLE)?,
         description: members.text("description", TOOL_DESCRIPTION)?,
-        input_schema: input_schema(&mut members)?,
+        input_schema: input_schema(&mut members, new)?,
         output_schema: match members.take("outputSchema") {
-            Some(schema) => Some(valid_schema(schema, &members.at("outputSchema"))?),
-            None => None,
+            Some(schema) if new => Some(valid_schema(schema, &members.at("outputSchema"))?),
+            schema => schema,
         },
         hints: match members.take("hints") {
             Some(hints) => self::hints(hints, &members.at("hints"))?,
@@ -143,13 +144,13 @@ fn tool(value: Value, at: &str) -> Result<Tool, Problem> {
     })
 }
 
-fn input_schema(members: &mut Members) -> Result<Value, Problem> {
+fn input_schema(members: &mut Members, new: bool) -> Result<Value, Problem> {
     let schema = members.need("inputSchema")?;
     let at = members.at("inputSchema");
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err(problem(&at, "an input is an object, so its schema says \"type\": \"object\""));
     }
-    valid_schema(schema, &at)
+    if new { valid_schema(schema, &at) } else { Ok(schema) }
 }
 
 fn valid_schema(schema: Value, at: &str) -> Result<Value, Problem> {

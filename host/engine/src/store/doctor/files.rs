@@ -7,7 +7,8 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::{Examination, rows};
-use crate::plugin::{Manifest, digest_of};
+use crate::plugin::{CODE_KEY, Manifest, Seal, digest_of, is_private, read_code};
+use crate::store::keys;
 
 const ADD: &str = "add the plugin again with `longhaul plugin add FILE`; its tasks go on then";
 
@@ -74,29 +75,49 @@ pub(super) fn owners(sql: &Connection, dir: &Path, found: &mut Examination) {
     });
 }
 
-/// Compiled code that no plugin needs any more.
+/// Compiled code that no plugin needs any more, and what lies there and is not used.
 pub(super) fn compiled(sql: &Connection, dir: &Path, found: &mut Examination) {
     let mut known = HashSet::new();
     rows(sql, "SELECT digest FROM plugin", "plugins", found, |row, _| {
         known.insert(row.get::<_, String>(0)?);
         Ok(())
     });
+    let key: Option<[u8; CODE_KEY]> = sql
+        .query_row("SELECT bytes FROM key WHERE name = ?1", [keys::CODE], |row| row.get::<_, Vec<u8>>(0))
+        .ok()
+        .and_then(|bytes| bytes.try_into().ok());
     let Ok(engines) = std::fs::read_dir(dir.join("compiled")) else { return };
     for engine in engines.flatten() {
-        let Ok(files) = std::fs::read_dir(engine.path()) else { continue };
-        let needed = |file: &std::fs::DirEntry| {
-            let name = file.path();
-            name.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| known.contains(stem))
-        };
+        let path = engine.path();
+        if let Err(problem) = is_private(&path) {
+            found.note(path.display().to_string(), format!("it {problem}; no code in it is used"));
+        }
+        let Ok(files) = std::fs::read_dir(&path) else { continue };
+        let seal = key.map(|key| Seal::new(&key, &engine.file_name().to_string_lossy()));
         let (mut count, mut bytes) = (0, 0);
-        for file in files.flatten().filter(|file| !needed(file)) {
-            count += 1;
-            bytes += file.metadata().map_or(0, |metadata| metadata.len());
+        for file in files.flatten() {
+            let path = file.path();
+            let digest = path.file_stem().and_then(|stem| stem.to_str()).filter(|stem| known.contains(*stem));
+            let Some(digest) = digest else {
+                count += 1;
+                bytes += file.metadata().map_or(0, |metadata| metadata.len());
+                continue;
+            };
+            let opened = match (&seal, read_code(&path)) {
+                (Some(seal), Ok(Some(code))) => seal.open(digest, code).map_err(str::to_owned),
+                (None, Ok(Some(_))) => Err("this data has no key yet".into()),
+                // It was removed meanwhile.
+                (_, Ok(None)) => continue,
+                (_, Err(error)) => Err(error.to_string()),
+            };
+            if let Err(problem) = opened {
+                found.note(path.display().to_string(), format!("{problem}; the plugin is compiled again"));
+            }
         }
         if count > 0 {
             let problem =
                 format!("{count} files ({bytes} bytes) are of no plugin that is installed; they may be deleted");
-            found.note(engine.path().display().to_string(), problem);
+            found.note(path.display().to_string(), problem);
         }
     }
 }
