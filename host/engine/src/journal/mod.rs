@@ -6,6 +6,7 @@ mod event;
 mod fingerprint;
 mod recorder;
 mod records;
+mod replay;
 mod throttle;
 
 pub(crate) use diverged::clip;
@@ -13,4 +14,4 @@ pub use diverged::{Diverged, Heard};
 pub(crate) use entry::{Body, NewEntry, Stamp, StoredEntry};
 pub use event::{Event, EventKind, LogStream};
 pub(crate) use recorder::{Call, Recorded, Recorder, Turn};
-pub(crate) use records::{Record, readable};
+pub(crate) use records::{Record, readable, stands};

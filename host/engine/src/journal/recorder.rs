@@ -3,13 +3,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::fmt;
 
 use super::diverged::{Diverged, Heard, clip, shown};
 use super::entry::{Body, NewEntry, Stamp, StoredEntry};
 use super::fingerprint::Fingerprint;
-use super::records::{Packer, Record, unpack};
+use super::records::{Packer, Record};
+use super::replay::{Item, Replay};
 use super::throttle::Throttle;
 use super::{EventKind, LogStream};
 use crate::Limits;
@@ -92,19 +92,11 @@ pub(crate) enum Turn {
     Recorded(Recorded),
 }
 
-struct Item {
-    stamp: Stamp,
-    /// Whether `stamp.hash` is known: it is at the end of a block, not within.
-    hashed: bool,
-    seq: u64,
-    what: Recorded,
-}
-
 /// Records one segment, replaying first what an earlier instance left.
 pub(crate) struct Recorder {
     call: u64,
     fingerprint: Fingerprint,
-    replay: VecDeque<Item>,
+    replay: Replay,
     packer: Packer,
     /// Where the guest stood at the last record that was packed.
     packed: Stamp,
@@ -157,31 +149,10 @@ impl Recorder {
     ///
     /// An entry that can't be read: its `seq`.
     pub fn new(recorded: Vec<StoredEntry>) -> Result<Self, u64> {
-        let mut items = Vec::new();
-        for entry in recorded {
-            let Some(stamp) = entry.stamp else { continue };
-            match entry.body {
-                Body::Event(kind, _) => {
-                    items.push(Item { stamp, hashed: true, seq: entry.seq, what: Recorded::Event(kind) });
-                }
-                Body::Records(block) => {
-                    let records = unpack(&block).ok_or(entry.seq)?;
-                    let last = records.len();
-                    items.extend(records.into_iter().zip(1..).map(|((call, record), place)| Item {
-                        stamp: Stamp { call, hash: stamp.hash },
-                        // A block is stamped where its last record was made.
-                        hashed: place == last,
-                        seq: entry.seq,
-                        what: Recorded::Record(record),
-                    }));
-                }
-            }
-        }
-        items.sort_by_key(|item| item.stamp.call);
         Ok(Self {
             call: 0,
             fingerprint: Fingerprint::new(),
-            replay: items.into(),
+            replay: Replay::new(recorded)?,
             packer: Packer::default(),
             packed: Stamp { call: 0, hash: 0 },
             entries: Vec::new(),

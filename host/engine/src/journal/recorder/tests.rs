@@ -33,3 +33,21 @@ fn what_is_held_back_is_in_no_replays_way() {
         assert!(again.is_live());
     }
 }
+
+/// A guest that reads a clock as fast as it can for some minutes: taken apart, what it was given is more than any machine
+/// has, and the journal's limit does not see it.
+#[test]
+fn a_billion_readings_are_brought_back_without_being_held_in_memory() {
+    let mut packer = Packer::default();
+    (1..=1_000_000).for_each(|call| packer.push(call, &Record::Monotonic(7)));
+    // What is told is how far each is from the one before, so the same again is a million more, somewhat later.
+    let block = packer.take().repeat(1_000);
+    assert!(block.len() < 16_000);
+    let stamp = Some(Stamp { call: 1_000_000_000, hash: 0 });
+    let mut recorder = Recorder::new(vec![StoredEntry { seq: 1, stamp, body: Body::Records(block) }]).unwrap();
+    for _ in 0..1_000_001 {
+        let turn = recorder.next(Call::MonotonicClock, &[]).unwrap();
+        assert!(matches!(turn, Turn::Recorded(Recorded::Record(Record::Monotonic(_)))));
+    }
+    assert!(!recorder.is_live());
+}
