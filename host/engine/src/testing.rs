@@ -1,5 +1,7 @@
 //! What the project's own tests need from the inside. No part of the stable interface.
 
+pub mod fuzz;
+
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
