@@ -7,24 +7,33 @@
 //!
 //! `docs/http.md` says the same to operators and authors.
 
-// Nothing outside sends yet.
-#![allow(dead_code, unused_imports)]
-
 mod address;
+mod config;
+mod connect;
 mod exchange;
 mod failure;
 mod headers;
 mod key;
+mod mask;
+mod proxy;
+mod resolve;
 mod rule;
 mod secret;
+mod send;
 mod target;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod transfer;
 
+pub(crate) use config::HttpConfig;
 pub(crate) use exchange::{Bounds, Incoming, Outgoing};
 pub(crate) use failure::{Code, Failure};
 pub(crate) use headers::is_forbidden;
 pub(crate) use key::{key, resend};
 pub(crate) use rule::{HttpRule, InDoubt};
-pub(crate) use secret::{Secret, SecretPlace, SecretSource, SecretUse, placeholder};
+pub(crate) use secret::{Secret, SecretSource, SecretUse};
+pub(crate) use send::Egress;
 pub(crate) use target::{Scheme, Target};
 
 /// What a task may send, now.
@@ -34,16 +43,4 @@ pub(crate) struct Allowed<'a> {
     pub secrets: &'a [Secret],
     /// The attempt's seed, from which its placeholders come.
     pub seed: &'a [u8; 32],
-}
-
-/// The way out. A copy shares all that the first has.
-#[derive(Clone)]
-pub(crate) struct Egress {}
-
-impl Egress {
-    /// Sends a request that is allowed, and reads its response. What it returns may be journaled: no secret is in it.
-    pub async fn send(&self, allowed: Allowed<'_>, bounds: &Bounds, request: Outgoing) -> Result<Incoming, Failure> {
-        let _ = (allowed, bounds, request);
-        Err(Failure::unsent(Code::ConfigurationError, "nothing leaves this host yet"))
-    }
 }

@@ -96,6 +96,11 @@ impl HttpRule {
         }
     }
 
+    /// Whether the rule is about that host at all, by whatever port, method and path.
+    pub(super) fn is_about(&self, target: &Target) -> bool {
+        self.host.covers(&target.peer)
+    }
+
     /// What is left of a rule that an operator grants to a plugin that declares `declared`: what both allow. Whether a name
     /// may lead to a private address, and what becomes of requests in doubt, is the operator's word alone.
     pub fn within(&self, declared: &Self) -> Option<Self> {

@@ -12,7 +12,6 @@ use http::HeaderName;
 use serde::Deserialize;
 
 use super::HttpRule;
-pub(crate) use place::placeholder;
 pub(super) use value::SecretValue;
 
 /// A secret that a task may have put on the wire.
@@ -32,7 +31,7 @@ pub(crate) enum SecretSource {
     /// In an environment variable of the host.
     Env(String),
     /// In a file. The end of line after it, if there is one, is no part of it.
-    File(PathBuf),
+    File(#[serde(deserialize_with = "crate::egress::config::path")] PathBuf),
 }
 
 /// What may be done with a secret: `{ to = ["api.example.com"], as = "bearer" }`.

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::{Handle, Host};
 use crate::clock::{Clock, RealClock};
+use crate::egress::Egress;
 use crate::limits::Allowed;
 use crate::plugin::{Library, Starter, create_private_dir};
 use crate::policy::{LivePolicy, Policy};
@@ -15,7 +16,7 @@ use crate::runner::{Parts, Runner, Watchers};
 use crate::sandbox::Warm;
 use crate::store::{Notice, Store, Tx, code_key, enrol};
 use crate::testing::CrashPlan;
-use crate::{Error, HostLimits, Limits, QueueLimits, StoreError};
+use crate::{Error, HostLimits, Limits, PolicyError, QueueLimits, StoreError};
 
 /// Each is a commit: more of them would be all that the disk does.
 const FASTEST: Duration = Duration::from_millis(10);
@@ -216,6 +217,10 @@ impl HostBuilder {
         };
         let policy = live.current();
         let said = policy.host();
+        let egress = Egress::new(policy.http()).map_err(|problem| {
+            let path = self.data_dir.join("longhaul.toml");
+            Error::Policy { path, error: PolicyError::at("http", problem) }
+        })?;
         let heartbeat = self.heartbeat.unwrap_or(said.heartbeat);
         if heartbeat < FASTEST {
             let (value, allowed) = (format!("{heartbeat:?}"), format!("at least {FASTEST:?} must lie between two"));
@@ -270,6 +275,7 @@ impl HostBuilder {
             policy: live,
             limits,
             host_limits,
+            egress,
             namespace_queue,
             plugin_queue,
             retention: self.retention.unwrap_or(said.retention),

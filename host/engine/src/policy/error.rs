@@ -35,7 +35,7 @@ impl PolicyError {
     }
 
     /// Something that is wrong between two places of a policy.
-    pub(super) fn at(key: impl Into<String>, problem: impl Into<String>) -> Self {
+    pub(crate) fn at(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { line: None, key: Some(key.into()), problem: problem.into() }
     }
 }

@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
 use crate::QueueLimits;
-use crate::egress::{HttpRule, SecretSource, SecretUse};
+use crate::egress::{HttpConfig, HttpRule, SecretSource, SecretUse};
 use crate::plugin::{NeedKind, is_plugin_name};
 
 /// Characters of a digest.
@@ -25,6 +25,8 @@ pub(crate) const NAMESPACE_BYTES: usize = 256;
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct File {
     pub host: HostSection,
+    /// Read when the host opens.
+    pub http: HttpConfig,
     pub secrets: BTreeMap<Named, SourceOfSecret>,
     pub plugins: BTreeMap<PluginName, PluginSection>,
     pub namespaces: BTreeMap<Namespace, NamespaceSection>,

@@ -22,6 +22,7 @@ pub(crate) use rights::{Asker, Rights, allowed};
 pub use verdict::{NeedVerdict, Verdict};
 
 use crate::Error;
+use crate::egress::HttpConfig;
 
 /// What the operator allows: grants, settings, secrets and limits, by plugin and, where they differ, by namespace.
 ///
@@ -94,6 +95,11 @@ impl Policy {
             }
             _ => Ok(()),
         }
+    }
+
+    /// How the host reaches the network.
+    pub(crate) fn http(&self) -> &HttpConfig {
+        &self.file.http
     }
 
     /// How the host is to be set up.

@@ -170,7 +170,7 @@ fn the_reference_is_the_default_and_each_of_its_lines_is_a_setting() {
 #[test]
 fn the_reference_has_every_key() {
     let reference = reference();
-    for section in ["", "host", "host.plugin_queue", "plugins.x", "namespaces.x", "secrets.x"] {
+    for section in ["", "host", "host.plugin_queue", "http", "plugins.x", "namespaces.x", "secrets.x"] {
         let table = if section.is_empty() { String::new() } else { format!("[{section}]\n") };
         let error = Policy::parse(&format!("{table}what-is-this = 1")).unwrap_err().to_string();
         let keys: Vec<_> = error.split("expected ").nth(1).unwrap_or_default().split('`').skip(1).step_by(2).collect();

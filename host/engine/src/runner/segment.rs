@@ -121,7 +121,7 @@ impl<'a> Segment<'a> {
             runner.clock.clone(),
             row.id.clone(),
             row.created_at,
-            settings(runner, row, ready),
+            settings(runner, row, ready, seed),
             row.limits,
             opened,
             runner.warm.clone(),
@@ -357,14 +357,17 @@ fn step(row: &RunRow, run: &Run, left: &mut Left, control: &crate::sandbox::Cont
     Step { lease: row.lease, entries, running: true, child, seed: left.seed.take(), run_ms, http, ..Step::default() }
 }
 
-/// The settings of a task, each as it is when the guest asks for it.
-fn settings(runner: &Runner, row: &RunRow, ready: &Arc<Ready>) -> Settings {
+/// The settings of a task, each as it is when the guest asks for it; and what stands for its secrets, where that is how they
+/// are placed.
+fn settings(runner: &Runner, row: &RunRow, ready: &Arc<Ready>, seed: [u8; 32]) -> Settings {
     let own: BTreeMap<String, String> = serde_json::from_str(&row.settings).unwrap_or_default();
     let (policy, ready, namespace) = (runner.policy.clone(), ready.clone(), row.namespace.clone());
     Box::new(move |name| {
         let (grants, manifest) = (&Grants::default(), &ready.manifest);
         let asker = Asker { manifest, namespace: &namespace, grants, settings: &own };
-        policy.current().rights(asker).settings.remove(name)
+        let mut rights = policy.current().rights(asker);
+        let placeholder = || rights.secrets.iter().find(|secret| secret.name == name)?.placeholder(&seed);
+        rights.settings.remove(name).or_else(placeholder)
     })
 }
 

@@ -11,19 +11,24 @@ use zeroize::Zeroizing;
 use super::{Secret, SecretPlace, SecretValue};
 use crate::egress::{Code, Failure, Outgoing};
 
-/// What a guest is given in the place of a secret: the same whenever it asks in one attempt, and nothing that anybody else
-/// could guess, so that no text from outside can have a secret put into it. `seed` is the attempt's.
-pub(crate) fn placeholder(seed: &[u8; 32], name: &str) -> String {
+/// What stands for a secret of that name: nothing that anybody else could guess, so that no text from outside can have a
+/// secret put into it.
+fn token(seed: &[u8; 32], name: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(b"longhaul placeholder\0");
     hash.update(seed);
     hash.update(name.as_bytes());
-    let digest = hash.finalize();
-    let hex: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex: String = hash.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
     format!("lh-secret-{hex}")
 }
 
 impl Secret {
+    /// What a guest is given in the secret's place, if that is how it gets into requests: the same whenever it asks in one
+    /// attempt, whose seed this is.
+    pub(crate) fn placeholder(&self, seed: &[u8; 32]) -> Option<String> {
+        matches!(self.usage.place, SecretPlace::Placeholder { .. }).then(|| token(seed, &self.name))
+    }
+
     /// Puts the secret where its use says, over what the guest put there.
     pub(in crate::egress) fn put_into(
         &self,
@@ -56,7 +61,7 @@ impl Secret {
                 request.url.query_pairs_mut().clear().extend_pairs(others).append_pair(parameter, text);
             }
             SecretPlace::Placeholder { in_body } => {
-                let token = placeholder(seed, &self.name);
+                let token = token(seed, &self.name);
                 for header in request.headers.values_mut() {
                     if let Some(text) = replace(header.as_bytes(), token.as_bytes(), value.bytes()) {
                         *header = self.header(&text)?;

@@ -10,10 +10,10 @@ use crate::egress::{Code, Failure};
 /// Bytes that a secret has at least. What is shorter can be guessed, and would be masked where it is not meant.
 const SHORTEST: usize = 16;
 /// Bytes that a secret has at most: a signed token has some thousands.
-const LONGEST: usize = 64 << 10;
+const LONGEST: usize = 16 << 10;
 
 /// A secret's bytes. They are not shown by any formatting, and overwritten when they are dropped.
-pub(in crate::egress) struct SecretValue(Zeroizing<Vec<u8>>);
+pub(in crate::egress) struct SecretValue(pub(in crate::egress) Zeroizing<Vec<u8>>);
 
 impl SecretValue {
     pub fn bytes(&self) -> &[u8] {
