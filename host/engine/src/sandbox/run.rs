@@ -254,7 +254,9 @@ impl Run {
     /// Hands an HTTP request over.
     pub fn send(&self, request: Outgoing, again: bool) -> Result<oneshot::Receiver<http::Outcome>, Interrupted> {
         let (done, outcome) = oneshot::channel();
-        self.requests.send(Request::Send(Box::new(Sent { request, again, done }))).map_err(|_| Interrupted::Abandoned)?;
+        self.requests
+            .send(Request::Send(Box::new(Sent { request, again, done })))
+            .map_err(|_| Interrupted::Abandoned)?;
         Ok(outcome)
     }
 
