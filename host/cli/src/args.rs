@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use longhaul::{Scope, TaskState};
+use longhaul::{Limits, Scope, TaskState};
 
 use crate::exit::EXIT_CODES;
 
@@ -187,6 +187,9 @@ pub struct Run {
     /// How long the task may live, such as 90s, 2h or 7days
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub deadline: Option<Duration>,
+    /// What the task may use of something, at most what longhaul.toml allows; docs/limits.md lists all that there is
+    #[arg(long = "limit", value_name = "NAME=VALUE", value_parser = limit)]
+    pub limits: Vec<(String, String)>,
     /// How often to try again when the tool is unavailable, or the host at fault: 2 times by default
     #[arg(long, value_name = "N")]
     pub retries: Option<u32>,
@@ -322,6 +325,12 @@ fn name_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn limit(text: &str) -> Result<(String, String), String> {
+    let (name, value) = name_and_value(text)?;
+    Limits::default().set(&name, &value).map_err(|error| error.to_string())?;
+    Ok((name, value))
+}
+
 /// The name of a tool: nothing else can be granted yet.
 fn grant(text: &str) -> Result<String, String> {
     match text.split_once(':') {
@@ -362,6 +371,22 @@ mod tests {
     fn a_grant_names_its_kind() {
         for wrong in ["p/t", "tool:", "tool:p", "http:example.com/x"] {
             assert!(Cli::try_parse_from(["longhaul", "run", "p.wasm", "--grant", wrong]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_one_that_there_is() {
+        let run = |limit: &str| Cli::try_parse_from(["longhaul", "run", "p.wasm", "--limit", limit]);
+        let Command::Run(args) = run("memory=64MiB").unwrap().command else { panic!() };
+        assert_eq!(args.limits, [("memory".to_owned(), "64MiB".to_owned())]);
+        for (wrong, problem) in [
+            ("memory", "NAME=VALUE"),
+            ("memroy=1MiB", "is it `memory`?"),
+            ("memory=0", "64KiB at least"),
+            ("run_time=5", "a time with its unit"),
+        ] {
+            let error = run(wrong).unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}");
         }
     }
 

@@ -45,6 +45,9 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
     if let Some(retries) = args.retries {
         new = new.retry(RetryPolicy { attempts: retries.saturating_add(1), ..RetryPolicy::default() });
     }
+    for (name, value) in args.limits {
+        new = new.limit(name, value);
+    }
     for (name, value) in args.settings {
         new = new.setting(name, value);
     }

@@ -1,9 +1,10 @@
 //! `tasks ls` and `tasks show`: tasks for a person to read.
 
 use std::io::Write as _;
+use std::iter::repeat;
 
 use console::{strip_ansi_codes, style};
-use longhaul::{Event, EventKind, Host, OpenQuestion, Task, TaskId, TaskState, Timestamp};
+use longhaul::{Event, EventKind, Host, LimitUse, OpenQuestion, Task, TaskId, TaskState, Timestamp};
 
 use crate::app::App;
 use crate::exit::Problem;
@@ -124,7 +125,7 @@ fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String 
     if let Some(session) = &task.session {
         page.fact("session", &line(session));
     }
-    page.fact("fuel", &indicatif::HumanCount(task.fuel_used).to_string());
+    page.used(&task.usage);
 
     let mut names = Names::of(task);
     journal.iter().for_each(|entry| match &entry.kind {
@@ -177,6 +178,14 @@ impl Page {
     fn text(&mut self, text: &str) {
         self.0.push_str(text.trim_end_matches('\n'));
         self.0.push('\n');
+    }
+
+    /// What is used of each limit of which anything is.
+    fn used(&mut self, usage: &[LimitUse]) {
+        for (usage, name) in usage.iter().filter(|usage| usage.used > 0).zip(std::iter::once("used").chain(repeat("")))
+        {
+            self.fact(name, &line(&usage.to_string()));
+        }
     }
 
     /// An entry with its time, its further lines below.

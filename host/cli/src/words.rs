@@ -30,6 +30,7 @@ pub fn event(kind: &EventKind, now: Timestamp) -> Option<String> {
         EventKind::Refused { what, why } => {
             format!("{} {}: {}", warn("refused"), line(what), line(why))
         }
+        EventKind::LimitNear(near) => format!("{} {near}", warn("nearly used up:")),
         EventKind::Checkpoint { until, .. } => {
             dim(format!("left work pending outside; looks again {}", time::relative(*until, now))).to_string()
         }

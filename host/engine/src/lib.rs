@@ -48,7 +48,7 @@ pub use host::{
     TaskUpgrade, Token, Upgrade, UpgradeCheck,
 };
 pub use journal::{Diverged, Event, EventKind, Heard, LogStream};
-pub use limits::{HostLimits, LIFE, LimitUnit, Limits, QueueLimits};
+pub use limits::{HostLimits, LIFE, LimitUnit, LimitUse, Limits, QueueLimits};
 pub use plugin::{Hints, Manifest, Need, NeedKind, Pace, Plugin, Tool, compile_child};
 pub use policy::{NeedVerdict, Policy, PolicyError, Verdict};
 pub use runner::Replayed;

@@ -5,6 +5,7 @@ mod children;
 mod data;
 mod input;
 mod json;
+mod limits;
 mod operating;
 mod plugins;
 mod prompt;

@@ -24,6 +24,9 @@ const CANCEL: Case = Case { args: &["cancel_me", "manners=obey"], cancel_at: Som
 const CANCEL_TICKET: Case =
     Case { args: &["job", "checks=1", "stuck=true", "after_ms=60"], cancel_at: Some("checkpoint") };
 
+/// Of three questions the third is one too many, whenever the process dies before it.
+const QUESTIONS: Case = Case { args: &["ask_many", "n=3", "wait_for=1", "--limit", "questions=2"], cancel_at: None };
+
 /// What readers were told, in order, without what may differ between two undisturbed runs.
 fn told(events: &[Event]) -> Vec<String> {
     let told = |event: &Event| match &event.kind {
@@ -139,6 +142,31 @@ async fn promise_9_a_process_killed_at_any_commit_of_a_cancellation_ends_cancell
 async fn promise_9_a_process_killed_at_any_commit_of_a_cancellation_with_a_ticket_cancels_that_too() {
     killed_at_every(CANCEL_TICKET, "before-commit", 4).await;
     killed_at_every(CANCEL_TICKET, "after-commit", 4).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_6_a_process_killed_at_any_commit_refills_no_limit() {
+    let (_, undisturbed) = run(QUESTIONS, None).await;
+    let (task, events) = undisturbed.expect("it is taken");
+    assert!(task.error.unwrap().message.contains("limit `questions` = 2;"));
+    assert_eq!(told(&events).iter().filter(|told| *told == "limit-near").count(), 1);
+    // When the answers come is for those who give them.
+    let sorted = |events: &[Event]| {
+        let mut told = told(events);
+        told.sort();
+        told
+    };
+    let expected = sorted(&events);
+    for point in ["before-commit", "after-commit"] {
+        for n in 1.. {
+            let (crashed, left) = run(QUESTIONS, Some(format!("{point}:{n}"))).await;
+            assert!(left.is_none_or(|(_, events)| sorted(&events) == expected), "{point}:{n}");
+            if !crashed {
+                assert!(n > 3, "only {n} deaths at {point}");
+                break;
+            }
+        }
+    }
 }
 
 /// The disk refuses one write, whichever: the task pauses, and goes on.

@@ -231,12 +231,12 @@ impl HostBuilder {
         let plugin_queue = self.plugin_queue.unwrap_or(said.plugin_queue).checked("`plugin_queue`")?;
         let warm = self.warm.unwrap_or(said.warm);
         let warm_memory = self.warm_memory.unwrap_or(said.warm_memory);
-        let limits = self.limits.unwrap_or_default();
-        let host_limits = self.host_limits.unwrap_or_default();
+        let (file, of_host) = policy.limits();
+        let most = self.ceilings.or(self.limits).unwrap_or(file.most);
+        let limits = Allowed::new(self.limits.unwrap_or(file.default), most);
+        let host_limits = self.host_limits.unwrap_or(of_host);
         let database = self.data_dir.join("longhaul.db");
         create_private_dir(&self.data_dir).map_err(|error| unwritable(&database, &error))?;
-        let most = self.ceilings.unwrap_or(limits);
-        let limits = Allowed { default: limits.min(&most), most };
         let watchers = Arc::new(Watchers::default());
         let (sender, notices) = mpsc::unbounded_channel();
         let following = watchers.clone();
@@ -261,7 +261,7 @@ impl HostBuilder {
         let enrolled = move |tx: &mut Tx<'_>| Ok::<_, Error>((enrol(tx, &dir, heartbeat, now)?, code_key(tx)?));
         let (owners, key) = store.write("this host", enrolled).await?;
         let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
-        let library = Library::new(limits.default, &most, host_limits, self.compiler).map_err(fault)?;
+        let library = Library::new(limits.default, &limits.most, host_limits, self.compiler).map_err(fault)?;
         let library = library.kept_in(&self.data_dir, &key);
         let runner = Runner::begin(Parts {
             store,

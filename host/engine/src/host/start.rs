@@ -106,7 +106,8 @@ impl Host {
     fn row(&self, new: &NewTask, ready: &Ready, policy: &Policy) -> Result<NewRow, Error> {
         let runner = self.runner();
         let manifest = &ready.manifest;
-        let limits = runner.limits.of(new.limits, &new.limit)?;
+        let allowed = policy.limits_of(&self.namespace, &manifest.name, runner.limits)?;
+        let limits = allowed.of(new.limits, &new.limit)?;
         let input = ready.accept(&new.tool, &new.input, &limits)?;
         policy.pinned(Some(&self.namespace), &manifest.name, &ready.digest)?;
         let grants = new.grants()?;

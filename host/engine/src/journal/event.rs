@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::LimitUse;
 use crate::clock::Timestamp;
 use crate::task::{OpenQuestion, Output, Progress, Reply, TaskError, TaskId, TaskState};
 
@@ -127,6 +128,8 @@ pub enum EventKind {
         /// Why not.
         why: String,
     },
+    /// Four fifths of a limit are used. Said once for each.
+    LimitNear(LimitUse),
     /// The tool left work pending outside, and will be asked about it again.
     Checkpoint {
         /// Counted from 1: the segment that begins with it.
@@ -178,6 +181,7 @@ impl EventKind {
             Self::Child { .. } => "child",
             Self::CancelRequested => "cancel-requested",
             Self::Refused { .. } => "refused",
+            Self::LimitNear(_) => "limit-near",
             Self::Checkpoint { .. } => "checkpoint",
             Self::Retry { .. } => "retry",
             Self::Ended { .. } => "ended",

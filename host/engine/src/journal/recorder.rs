@@ -105,7 +105,7 @@ pub(crate) struct Recorder {
     /// The beginning of a character that stdout, and stderr, ended in so far. It belongs to the entry of its end.
     begun: [Vec<u8>; 2],
     throttle: Throttle,
-    /// A message past the rate. It is written when there is room, or before anything but output that follows it.
+    /// A message past the rate. It is written when there is room, or when the guest is done.
     held: Option<NewEntry>,
     bytes: usize,
     monotonic: u64,
@@ -316,7 +316,7 @@ impl Recorder {
     }
 
     fn push(&mut self, at: Timestamp, kind: EventKind, kept: Option<Vec<u8>>) {
-        self.close_last();
+        self.close_last(at);
         self.bytes += ENTRY_BYTES + kept.as_ref().map_or(0, Vec::len);
         let stamp = Some(self.stamp());
         self.entries.push(NewEntry { at, stamp, body: Body::Event(kind, kept) });
@@ -324,7 +324,7 @@ impl Recorder {
 
     /// Records something that readers see and that a replay does not need.
     pub fn aside(&mut self, at: Timestamp, kind: EventKind) {
-        self.close_last();
+        self.close_last(at);
         self.bytes += ENTRY_BYTES;
         self.entries.push(NewEntry::outside(at, kind));
     }
@@ -408,7 +408,7 @@ impl Recorder {
         for stream in [LogStream::Stdout, LogStream::Stderr] {
             let begun = std::mem::take(&mut self.begun[stream as usize]);
             if !begun.is_empty() {
-                self.close_last();
+                self.close_last(at);
                 let kind = EventKind::Log { stream, text: String::from_utf8_lossy(&begun).into_owned() };
                 let stamp = Some(self.stamp());
                 self.entries.push(NewEntry { at, stamp, body: Body::Event(kind, None) });
@@ -462,12 +462,12 @@ impl Recorder {
     }
 
     /// What is not yet in the journal: a prefix of the guest's calls, in order. `all`: even a message past the rate, since
-    /// something follows it.
+    /// nothing follows it.
     pub fn take(&mut self, at: Timestamp, all: bool) -> Vec<NewEntry> {
-        if all || (self.held.is_some() && self.throttle.take(at)) {
-            self.close_last();
+        self.close_last(at);
+        if all {
+            self.entries.extend(self.held.take());
         }
-        self.settle_log();
         self.bytes = 0;
         let mut entries = std::mem::take(&mut self.entries);
         if !self.packer.is_empty() {
@@ -489,10 +489,13 @@ impl Recorder {
         }
     }
 
-    /// Nothing is merged into what was said last any more.
-    fn close_last(&mut self) {
+    /// Nothing is merged into the last line of output any more. A message past the rate is written if there is room by now;
+    /// if not it waits on, whatever is written meanwhile: a guest that does something between its messages has no other rate.
+    fn close_last(&mut self, at: Timestamp) {
         self.settle_log();
-        self.entries.extend(self.held.take());
+        if self.held.is_some() && self.throttle.take(at) {
+            self.entries.extend(self.held.take());
+        }
     }
 
     /// Turns the bytes gathered for the last log entry into its text.

@@ -2,13 +2,18 @@
 
 #[cfg(test)]
 mod reference;
+mod section;
 mod table;
+mod usage;
 mod value;
 
 use std::time::Duration;
 
-pub(crate) use table::Limit;
+pub(crate) use section::Section;
+pub(crate) use table::{HostLimit, Limit};
 pub use table::{HostLimits, LimitUnit, Limits};
+pub use usage::LimitUse;
+pub(crate) use usage::Near;
 
 use serde::Deserialize;
 
@@ -58,6 +63,14 @@ impl Limits {
     }
 }
 
+impl HostLimit {
+    /// How a limit is named where it was reached: what it is, and what raises it.
+    pub fn said(self) -> String {
+        let row = self.row();
+        format!("limit `{}`; {} in longhaul.toml raises it", row.name, row.setting())
+    }
+}
+
 /// Nothing is called so.
 fn unknown(name: &str, names: impl Iterator<Item = &'static str>) -> Error {
     let nearest = names.min_by_key(|other| strsim::levenshtein(name, other)).unwrap_or_default();
@@ -74,6 +87,11 @@ pub(crate) struct Allowed {
 }
 
 impl Allowed {
+    /// `default` as far as `most` allows it.
+    pub fn new(default: Limits, most: Limits) -> Self {
+        Self { default: default.min(&most), most }
+    }
+
     /// What a task may use that says `given` of itself.
     pub fn of(&self, given: Option<Limits>, changes: &[(String, String)]) -> Result<Limits, Error> {
         let mut limits = given.unwrap_or(self.default);

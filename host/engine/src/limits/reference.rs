@@ -5,8 +5,10 @@ use std::path::Path;
 
 use super::table::{HostLimit, Limit, Row};
 use super::value::shown;
+use super::{Allowed, HostLimits, Limits, Section};
 
 const PAGE: &str = "../../docs/limits.md";
+const CONFIGURATION: &str = "../../docs/longhaul.toml";
 
 const HEAD: &str = "\
 # Limits
@@ -43,12 +45,75 @@ fn page() -> String {
     page
 }
 
+/// The part of the annotated configuration that is about limits: from its head to the next one.
+const PART: &str = "# ---- Limits ";
+const NEXT: &str = "\n# ---- ";
+
+fn configuration() -> String {
+    let mut part = format!("{PART:-<122}\n");
+    part.push_str(
+        "# What a task has, and the most that a start may ask for it (`longhaul run --limit NAME=VALUE`). `{ default = .., most = .. }`
+# sets the two apart. Read when a process opens the data directory; tasks keep what they were started with. docs/limits.md
+# says where each is enforced.
+
+#[limits]
+",
+    );
+    let rows = Limit::ALL.iter().map(|limit| limit.row());
+    for row in rows.chain(HostLimit::ALL.iter().map(|limit| limit.row())) {
+        for line in textwrapped(row.about.trim()) {
+            let _ = writeln!(part, "# {line}");
+        }
+        let _ = writeln!(part, "#{} = \"{}\"", row.name, shown(row.unit, row.default));
+    }
+    part
+}
+
+/// Lines of 120 characters.
+fn textwrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.len() - 1;
+        if !lines[last].is_empty() && lines[last].len() + word.len() > 118 {
+            lines.push(word.to_owned());
+        } else {
+            let space = if lines[last].is_empty() { "" } else { " " };
+            lines[last] = format!("{}{space}{word}", lines[last]);
+        }
+    }
+    lines
+}
+
+/// Compares a file with what it is to be; writes it if that is asked for.
+fn is_written(path: &str, wanted: impl FnOnce(&str) -> String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    let wanted = wanted(&there);
+    if std::env::var_os("LONGHAUL_WRITE_DOCS").is_some() {
+        std::fs::write(&path, wanted).unwrap();
+        return;
+    }
+    assert!(there == wanted, "{} is stale: run this test with LONGHAUL_WRITE_DOCS=1, and commit it", path.display());
+}
+
 #[test]
 fn the_page_of_limits_says_what_the_table_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
-    if std::env::var_os("LONGHAUL_WRITE_DOCS").is_some() {
-        std::fs::write(&path, page()).unwrap();
-    }
-    let there = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(there == page(), "docs/limits.md is stale: run this test with LONGHAUL_WRITE_DOCS=1, and commit the page");
+    is_written(PAGE, |_| page());
+}
+
+#[test]
+fn the_annotated_configuration_has_every_limit_with_its_default() {
+    is_written(CONFIGURATION, |there| {
+        let begin = there.find(PART).expect("it has a part about limits");
+        let end = there[begin..].find(NEXT).map_or(there.len(), |end| begin + end);
+        format!("{}{}{}", &there[..begin], configuration(), &there[end..])
+    });
+    let part = configuration();
+    let settings: Vec<_> = part.lines().filter_map(|line| line.strip_prefix('#')).collect();
+    let settings: Vec<_> =
+        settings.into_iter().filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase())).collect();
+    assert_eq!(settings.len(), Limit::ALL.len() + HostLimit::ALL.len());
+    let said: Section = toml::from_str(&settings.join("\n")).unwrap();
+    let (defaults, host) = (Limits::default(), HostLimits::default());
+    assert_eq!(said.host(Allowed::new(defaults, defaults), host), (Allowed::new(defaults, defaults), host));
 }

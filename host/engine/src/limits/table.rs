@@ -95,10 +95,14 @@ macro_rules! limits {
         impl $limit {
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
+            pub fn names() -> impl Iterator<Item = &'static str> {
+                $limits::NAMES.iter().copied()
+            }
+
             /// The limit of that name.
             pub fn named(name: &str) -> Result<Self, Error> {
                 let named = Self::ALL.iter().find(|limit| limit.row().name == name).copied();
-                named.ok_or_else(|| super::unknown(name, Self::ALL.iter().map(|limit| limit.row().name)))
+                named.ok_or_else(|| super::unknown(name, Self::names()))
             }
 
             pub fn row(self) -> &'static Row {
@@ -123,6 +127,9 @@ macro_rules! limits {
         }
 
         impl $limits {
+            /// The names of all limits.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
+
             /// Sets the limit of that name, as a configuration or a command line says it: `100`, `100G`; `65536`, `64KiB`,
             /// `256MiB`; `250ms`, `30s`, `5min`.
             ///

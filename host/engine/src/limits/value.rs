@@ -18,7 +18,7 @@ impl LimitUnit {
         }
     }
 
-    fn suffixes(self) -> &'static [(&'static str, u64)] {
+    pub(super) fn suffixes(self) -> &'static [(&'static str, u64)] {
         match self {
             Self::Count => DECIMAL,
             Self::Bytes => BINARY,

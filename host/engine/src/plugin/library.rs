@@ -12,9 +12,9 @@ use super::cache::{Cache, KEY};
 use super::{CompiledSchema, Compiler, Manifest, Starter};
 use crate::clock::{SimulatedClock, Timestamp};
 use crate::journal::Recorder;
-use crate::limits::{HostLimits, Limit, Limits};
+use crate::limits::{HostLimit, HostLimits, Limit, Limits, Near};
 use crate::sandbox::{self, Crowded, How, Inbox, Instance, Loaded, Opened, Run, Sandbox, Seed, Stop};
-use crate::task::TaskId;
+use crate::task::{Broke, TaskId};
 use crate::testing::CrashPlan;
 use crate::{Error, PluginError};
 
@@ -199,7 +199,12 @@ impl Library {
             }
         };
         how.map_err(|how| match how {
-            How::Stopped(_) => PluginError::Describe(format!("it took longer than {time:?} (limit `describe_time`)")),
+            How::Stopped(_) => {
+                PluginError::Describe(format!("it took longer than {time:?} ({})", HostLimit::describe_time.said()))
+            }
+            How::Broke(Broke::Fuel, _) => {
+                PluginError::Describe(format!("it used up its fuel ({})", HostLimit::describe_fuel.said()))
+            }
             How::Interrupted(_) => failed("it asked for something that only a task may ask for"),
             How::Broke(_, message) => PluginError::Describe(message),
             How::NoInstance => failed("all instances are taken by tasks; install it again in a moment"),
@@ -221,6 +226,7 @@ impl Library {
             epoch,
             Box::new(|_| None),
             self.limits,
+            Near::default(),
             Opened::default(),
             Arc::default(),
             Crowded::never(),

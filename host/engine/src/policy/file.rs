@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::QueueLimits;
 use crate::egress::{HttpConfig, HttpRule, SecretSource, SecretUse};
+use crate::limits::Section;
 use crate::plugin::{NeedKind, is_plugin_name};
 
 /// Characters of a digest.
@@ -27,6 +28,7 @@ pub(crate) struct File {
     pub host: HostSection,
     /// Read when the host opens.
     pub http: HttpConfig,
+    pub limits: Section,
     pub secrets: BTreeMap<Named, SourceOfSecret>,
     pub plugins: BTreeMap<PluginName, PluginSection>,
     pub namespaces: BTreeMap<Namespace, NamespaceSection>,
@@ -73,6 +75,7 @@ pub(crate) struct PluginSection {
     pub alias: Option<PluginName>,
     pub http: Vec<HttpRule>,
     pub tools: BTreeSet<ToolName>,
+    pub limits: Section,
     pub settings: BTreeMap<Named, SettingValue>,
     pub secrets: BTreeMap<Named, SecretUse>,
 }

@@ -21,8 +21,9 @@ pub(crate) use live::LivePolicy;
 pub(crate) use rights::{Asker, Rights, allowed};
 pub use verdict::{NeedVerdict, Verdict};
 
-use crate::Error;
 use crate::egress::HttpConfig;
+use crate::limits::Allowed;
+use crate::{Error, HostLimits, Limits};
 
 /// What the operator allows: grants, settings, secrets and limits, by plugin and, where they differ, by namespace.
 ///
@@ -107,6 +108,21 @@ impl Policy {
         &self.file.host
     }
 
+    /// What tasks have, and may be given, and what any guest may use of the host.
+    pub(crate) fn limits(&self) -> (Allowed, HostLimits) {
+        let default = Limits::default();
+        self.file.limits.host(Allowed::new(default, default), HostLimits::default())
+    }
+
+    /// What tasks of a plugin have, and may be given, where `host` is what any may.
+    ///
+    /// # Errors
+    ///
+    /// What is said of the plugin is above the host's.
+    pub(crate) fn limits_of(&self, namespace: &str, plugin: &str, host: Allowed) -> Result<Allowed, Error> {
+        self.sections(namespace, plugin).try_fold(host, |allowed, section| section.limits.plugin(allowed, &host.most))
+    }
+
     /// What is said of a plugin: in general, and then in that namespace.
     fn sections(&self, namespace: &str, plugin: &str) -> impl DoubleEndedIterator<Item = &PluginSection> {
         let own = self.file.namespaces.get(namespace).and_then(|section| section.plugins.get(plugin));
@@ -133,7 +149,12 @@ impl Policy {
         at: &str,
         plugins: &BTreeMap<file::PluginName, PluginSection>,
     ) -> Result<(), PolicyError> {
+        let (host, _) = self.limits();
         for (plugin, section) in plugins {
+            section
+                .limits
+                .plugin(host, &host.most)
+                .map_err(|error| PolicyError::at(format!("{at}.{plugin}.limits"), error.to_string()))?;
             for (name, secret) in &section.secrets {
                 let source: &str = secret.secret.as_deref().unwrap_or(name);
                 if !self.file.secrets.contains_key(source) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Runner;
-use crate::limits::Limit;
+use crate::limits::{Limit, Limits};
 use crate::plugin::{Manifest, Ready};
 use crate::policy::Asker;
 use crate::sandbox::Refusal;
@@ -29,7 +29,9 @@ impl Runner {
         wanted: Wanted,
     ) -> Result<Result<NewRow, Refusal>, Error> {
         match self.found(parent, manifest, &wanted).await {
-            Ok(Ok((ready, tool, input))) => self.row(parent, &ready, tool, input, wanted.handle).map(Ok),
+            Ok(Ok((ready, tool, input, limits))) => {
+                self.row(parent, &ready, tool, input, limits, wanted.handle).map(Ok)
+            }
             Ok(Err(refusal)) => Ok(Err(refusal)),
             Err(error @ Error::Input { .. }) => Ok(Err(Refusal::malformed(error.to_string()))),
             Err(
@@ -47,7 +49,7 @@ impl Runner {
         parent: &RunRow,
         manifest: &Manifest,
         wanted: &Wanted,
-    ) -> Result<Result<(Arc<Ready>, String, String), Refusal>, Error> {
+    ) -> Result<Result<(Arc<Ready>, String, String, Limits), Refusal>, Error> {
         let refused = |why: String| Ok(Err(Refusal::refused(why)));
         let shown = crate::json::cut(&wanted.tool);
         let Some((plugin, tool)) = wanted.tool.split_once('/') else {
@@ -79,15 +81,25 @@ impl Runner {
         let policy = self.policy.current();
         policy.pinned(Some(&parent.namespace), plugin, &digest)?;
         let ready = self.ready(&digest).await?;
-        let input = ready.accept(tool, &input, limits)?;
+        let own = policy.limits_of(&parent.namespace, plugin, self.limits)?;
+        let limits = limits.min(&own.most);
+        let input = ready.accept(tool, &input, &limits)?;
         // Settings that came with its parent's start are its parent's own.
         let (namespace, grants, settings) = (&parent.namespace, &parent.grants, &BTreeMap::new());
         policy.rights(Asker { manifest: &ready.manifest, namespace, grants, settings }).suffice(&ready.manifest)?;
-        Ok(Ok((ready, tool.to_owned(), input)))
+        Ok(Ok((ready, tool.to_owned(), input, limits)))
     }
 
-    /// It has what its parent has, but for the settings.
-    fn row(&self, parent: &RunRow, ready: &Ready, tool: String, input: String, handle: u32) -> Result<NewRow, Error> {
+    /// It has what its parent has, but for the settings, and within the limits of its own plugin.
+    fn row(
+        &self,
+        parent: &RunRow,
+        ready: &Ready,
+        tool: String,
+        input: String,
+        limits: Limits,
+        handle: u32,
+    ) -> Result<NewRow, Error> {
         let created_at = self.clock.now();
         let manifest = &ready.manifest;
         let lease = parent.lease.ok_or_else(|| Error::Fault("a task runs that nobody owns".into()))?;
@@ -101,7 +113,7 @@ impl Runner {
             context: parent.context.clone(),
             settings: "{}".into(),
             grants: parent.grants.clone(),
-            limits: parent.limits,
+            limits,
             retry: None,
             kin: Some(Kin { parent: parent.n, root: parent.root, handle, depth: parent.depth + 1 }),
             key: None,

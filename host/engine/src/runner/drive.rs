@@ -7,7 +7,7 @@ use super::segment::{Purpose, Segment};
 use super::{PAUSE, Runner};
 use crate::clock::Timestamp;
 use crate::journal::Diverged;
-use crate::limits::DEATHS;
+use crate::limits::{DEATHS, Limit};
 use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
 use crate::store::{self, Rebuild, RunRow, Step, Taken};
 use crate::task::{
@@ -105,9 +105,11 @@ impl Runner {
         };
         if row.begun && row.replay_fuel.saturating_add(row.standing) > row.limits.replay_fuel {
             let message = format!(
-                "bringing it back after its waits has used {} of fuel, and would use {} more; it may use {} (limit \
-                 `replay_fuel`). A tool bounds this by returning a ticket",
-                row.replay_fuel, row.standing, row.limits.replay_fuel
+                "bringing it back after its waits has used {} of fuel, and would use {} more ({}). A tool bounds this by \
+                 returning a ticket",
+                row.replay_fuel,
+                row.standing,
+                row.limits.said(Limit::replay_fuel)
             );
             return self.broke(&row, Broke::Limit, message).await;
         }
@@ -208,8 +210,8 @@ impl Runner {
             How::Stopped(Stop::Cancel) => step.event = Some(LifeEvent::StoppedByCancel),
             How::Stopped(Stop::Deadline) => step.event = Some(LifeEvent::DeadlinePassed),
             How::Stopped(Stop::RunTime) => {
-                let most = row.limits.run_time;
-                fail(&mut step, Broke::RunTime, format!("it computed for longer than {most:?} (limit `run_time`)"));
+                let said = row.limits.said(Limit::run_time);
+                fail(&mut step, Broke::RunTime, format!("it computed for longer than it may ({said})"));
             }
             How::Stopped(Stop::Shutdown) => {
                 // One that waits goes on waiting, whoever runs it next.

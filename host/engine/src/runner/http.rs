@@ -132,6 +132,11 @@ impl<'a> UnderWay<'a> {
         let _ = done.send(outcome);
     }
 
+    /// What the task has used in all.
+    pub fn used(&self) -> HttpUse {
+        self.used
+    }
+
     /// What the task has used since this was last asked.
     pub fn spent(&mut self) -> HttpUse {
         std::mem::take(&mut self.uncharged)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use super::drive::rand_seed;
 use super::http::UnderWay;
 use crate::clock::Timestamp;
 use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder, StoredEntry};
-use crate::limits::{CANCEL_GRACE, UNCOMMITTED_BYTES};
+use crate::limits::{CANCEL_GRACE, Limit, UNCOMMITTED_BYTES};
 use crate::plugin::{Grants, Ready};
 use crate::policy::Asker;
 use crate::sandbox::{
@@ -70,6 +71,8 @@ pub(super) struct Segment<'a> {
     left: Left,
     /// It is on disk that a guest runs.
     told: bool,
+    /// The guest came to an end of its own, or was stopped for good.
+    over: bool,
     purpose: Purpose,
     under_way: UnderWay<'a>,
 }
@@ -123,6 +126,7 @@ impl<'a> Segment<'a> {
             row.created_at,
             settings(runner, row, ready, seed),
             row.limits,
+            row.near,
             opened,
             runner.warm.clone(),
             crowded,
@@ -140,7 +144,8 @@ impl<'a> Segment<'a> {
         let call = call(row, row.attempt + u32::from(another));
         let left = Left { seed: another.then_some(seed), charged: 0, child: None };
         let under_way = UnderWay::new(runner, row, &ready.manifest, seed);
-        Ok(Ok(Self { runner, row, ready, run, instance, call, requests, left, told: false, purpose, under_way }))
+        let (told, over) = (false, false);
+        Ok(Ok(Self { runner, row, ready, run, instance, call, requests, left, told, over, purpose, under_way }))
     }
 
     /// Runs the export to its end.
@@ -161,7 +166,10 @@ impl<'a> Segment<'a> {
                     live_since = Some(self.runner.clock.now());
                 }
                 match self.purpose {
-                    Purpose::Run => self.runner.watch_over(self.row, &control, self.run.inbox.cancelled(), live_since),
+                    Purpose::Run => {
+                        self.runner.watch_over(self.row, &control, self.run.inbox.cancelled(), live_since);
+                        near(self.row, &self.run, &control, control.burned(), self.under_way.used());
+                    }
                     // Nobody waits for it, but its place is needed.
                     Purpose::Cancel if control.computed() > CANCEL_GRACE => control.stop(Stop::RunTime),
                     Purpose::Cancel => {}
@@ -183,7 +191,7 @@ impl<'a> Segment<'a> {
                     (Purpose::Run, Request::Write { wait, act, done }) => {
                         self.told = true;
                         let spent = self.under_way.spent();
-                        let mut step = step(self.row, &self.run, &mut self.left, &control, true, spent);
+                        let mut step = step(self.row, &self.run, &mut self.left, &control, false, spent);
                         step.wait = wait;
                         let acts = !matches!(act, Act::Nothing);
                         match act {
@@ -222,7 +230,7 @@ impl<'a> Segment<'a> {
                         self.told = true;
                         // What explains it, and that it may have been sent, is on disk before it leaves.
                         let spent = self.under_way.spent();
-                        let step = step(self.row, &self.run, &mut self.left, &control, true, spent);
+                        let step = step(self.row, &self.run, &mut self.left, &control, false, spent);
                         let taken = match write(self.runner, self.row.n, step).await {
                             Err(full @ StoreError::JournalFull { .. }) => break Err(full),
                             taken => taken?,
@@ -320,6 +328,7 @@ impl<'a> Segment<'a> {
             }
         };
         if !matches!(how, How::Interrupted(_) | How::Stopped(Stop::Shutdown)) {
+            self.over = true;
             self.run.recorder().finish(self.run.now());
         }
         Ok(how)
@@ -327,10 +336,13 @@ impl<'a> Segment<'a> {
 
     /// What is left to be written.
     pub fn step(&mut self) -> Step {
-        let control = self.instance.control();
+        let (control, fuel) = (self.instance.control(), self.instance.fuel_used());
+        if self.over {
+            near(self.row, &self.run, &control, fuel, self.under_way.used());
+        }
         let spent = self.under_way.spent();
         let mut step = step(self.row, &self.run, &mut self.left, &control, true, spent);
-        step.fuel = self.instance.fuel_used();
+        step.fuel = fuel;
         step
     }
 
@@ -346,6 +358,20 @@ impl<'a> Segment<'a> {
     }
 }
 
+/// Tells readers which limits are nearly used up; `burned`: fuel of this segment.
+fn near(row: &RunRow, run: &Run, control: &crate::sandbox::Control, burned: u64, http: HttpUse) {
+    let computed = u64::try_from(control.computed().as_millis()).unwrap_or(u64::MAX);
+    let mut recorder = run.recorder();
+    run.used(&mut recorder, Limit::fuel, row.fuel.saturating_add(burned));
+    run.used(&mut recorder, Limit::memory, run.memory.load(Ordering::Relaxed));
+    run.used(&mut recorder, Limit::run_time, row.run_ms.saturating_add(computed));
+    run.used(&mut recorder, Limit::http_exchanges, http.exchanges);
+    run.used(&mut recorder, Limit::http_bytes, http.bytes);
+    // What it burned before it was live.
+    let rebuilt = if row.begun { row.standing } else { 0 };
+    run.used(&mut recorder, Limit::replay_fuel, row.replay_fuel.saturating_add(rebuilt));
+}
+
 /// What the guest did since the last step; all of it, or what there is room for.
 fn step(row: &RunRow, run: &Run, left: &mut Left, control: &crate::sandbox::Control, all: bool, http: HttpUse) -> Step {
     let computed = u64::try_from(control.computed().as_millis()).unwrap_or(u64::MAX);
@@ -354,7 +380,8 @@ fn step(row: &RunRow, run: &Run, left: &mut Left, control: &crate::sandbox::Cont
     let entries = run.recorder().take(run.now(), all);
     let bears = entries.iter().any(|entry| matches!(entry.body, Body::Event(EventKind::ChildStarted { .. }, _)));
     let child = left.child.take_if(|_| bears);
-    Step { lease: row.lease, entries, running: true, child, seed: left.seed.take(), run_ms, http, ..Step::default() }
+    let (seed, memory) = (left.seed.take(), run.memory.load(Ordering::Relaxed));
+    Step { lease: row.lease, entries, running: true, child, seed, run_ms, memory, http, ..Step::default() }
 }
 
 /// The settings of a task, each as it is when the guest asks for it; and what stands for its secrets, where that is how they

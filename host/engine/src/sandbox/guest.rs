@@ -14,7 +14,7 @@ use super::run::Run;
 use super::wasi::Source;
 
 /// Fuel between two yields of a guest that computes: about a millisecond.
-const YIELD: u64 = 2_000_000;
+pub(super) const YIELD: u64 = 2_000_000;
 
 /// The state of one instance.
 pub(crate) struct Guest {
@@ -70,7 +70,8 @@ pub(crate) fn store(engine: &Engine, run: Arc<Run>, wasi: WasiCtx, fuel: u64) ->
     let size = |limit| usize::try_from(limit).unwrap_or(usize::MAX);
     let limits = run.limits;
     let mut table = ResourceTable::new();
-    table.set_max_capacity(size(limits.resources));
+    // What has a handle may lie in the table in two parts: a timer, and what polls it.
+    table.set_max_capacity(size(limits.resources).saturating_mul(2));
     let meter = Meter::new(&limits, run.memory.clone());
     let guest = Guest {
         run,

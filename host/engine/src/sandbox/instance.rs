@@ -15,7 +15,9 @@ use super::bindings::longhaul::tool::types::Call;
 use super::contract::{Returned, returned};
 use super::guest::{self, Guest};
 use super::load::{Loaded, chain};
+use super::meter::MachineRefused;
 use super::run::{Interrupted, Run};
+use crate::limits::{HostLimit, Limit};
 use crate::task::Broke;
 
 /// The export to call.
@@ -67,6 +69,8 @@ pub(crate) struct Control {
     by_epoch: AtomicBool,
     /// Nanoseconds that the guest computed live.
     computed: AtomicU64,
+    /// How often the guest has burned as much fuel as lies between two yields.
+    yields: AtomicU64,
 }
 
 impl Control {
@@ -79,6 +83,11 @@ impl Control {
     /// How long the guest has computed so far, replay apart.
     pub fn computed(&self) -> Duration {
         Duration::from_nanos(self.computed.load(Ordering::Relaxed))
+    }
+
+    /// Fuel that the call has burned, replay included, but for what it burned since its last yield.
+    pub fn burned(&self) -> u64 {
+        self.yields.load(Ordering::Relaxed).saturating_mul(guest::YIELD)
     }
 
     fn stopped(&self) -> Option<Stop> {
@@ -211,6 +220,10 @@ impl<F: Future> Future for Held<'_, F> {
         if live {
             this.control.computed.fetch_add(nanos, Ordering::Relaxed);
         }
+        // Whatever does not return, waits for nothing outside and was not stopped by an epoch has yielded for its fuel.
+        if polled.is_pending() && !this.run.waits_outside() && !this.control.by_epoch.load(Ordering::Relaxed) {
+            this.control.yields.fetch_add(1, Ordering::Relaxed);
+        }
         polled.map(Ok)
     }
 }
@@ -219,21 +232,44 @@ impl<F: Future> Future for Held<'_, F> {
 fn broke(store: &Store<Guest>, error: &wasmtime::Error) -> (Broke, String) {
     let words = store.data().run.recorder().last_words();
     let said = |what: String| if words.is_empty() { what } else { format!("{what}; it said: {words}") };
-    let refused = store.data().meter.refused();
+    let (meter, limits) = (&store.data().meter, &store.data().run.limits);
+    let limit = |limit: Limit| limits.said(limit);
+    if error.is::<MachineRefused>() {
+        return (Broke::Host, error.root_cause().to_string());
+    }
+    let too_much =
+        || (Broke::Memory, said(format!("it wanted more memory than it may have ({})", limit(Limit::memory))));
     match error.downcast_ref::<Trap>() {
-        Some(Trap::OutOfFuel) => (Broke::Fuel, "it used up its fuel (limit `fuel`)".into()),
-        Some(_) if refused => (Broke::Memory, said("it wanted more memory than it may have (limit `memory`)".into())),
+        Some(Trap::OutOfFuel) => (Broke::Fuel, format!("it used up its fuel ({})", limit(Limit::fuel))),
+        Some(_) if meter.refused() => too_much(),
+        Some(Trap::StackOverflow) => {
+            (Broke::Trap, said(format!("it crashed: {} ({})", Trap::StackOverflow, HostLimit::wasm_stack.said())))
+        }
         Some(trap) => (Broke::Trap, said(format!("it crashed: {trap}"))),
         None => match error.downcast_ref::<I32Exit>() {
-            Some(_) if refused => {
-                (Broke::Memory, said("it wanted more memory than it may have (limit `memory`)".into()))
-            }
+            Some(_) if meter.refused() => too_much(),
             Some(exit) => (Broke::Trap, said(format!("it called exit({})", exit.0))),
-            None if refused => {
-                (Broke::Memory, format!("it needs more memory than it may have (limit `memory`): {error}"))
+            None if meter.refused() => {
+                let limit = limit(Limit::memory);
+                (Broke::Memory, format!("it needs more memory than it may have ({limit}): {error}"))
             }
-            // The last cause: the others are where in the guest it happened.
-            None => (Broke::Limit, said(format!("the host refused what it asked for: {}", error.root_cause()))),
+            None => {
+                // The last cause: the others are where in the guest it happened.
+                let cause = error.root_cause().to_string();
+                let named = reached(&cause).map_or_else(String::new, |reached| format!(" ({})", limit(reached)));
+                (Broke::Limit, said(format!("the host refused what it asked for: {cause}{named}")))
+            }
         },
     }
+}
+
+/// The limit that the engine says was reached. It has no types for these, so a test for each holds its words.
+fn reached(cause: &str) -> Option<Limit> {
+    const WORDS: &[(&str, Limit)] = &[
+        ("store handle limit exceeded", Limit::resources),
+        ("resource table has no free keys", Limit::resources),
+        ("fuel allocated for hostcalls", Limit::host_call),
+        ("requested len", Limit::random),
+    ];
+    WORDS.iter().find(|(words, _)| cause.contains(words)).map(|(_, limit)| *limit)
 }

@@ -1,7 +1,7 @@
 //! One run of a guest as its imports see it: the recorder, what arrives from outside, and the way to disk.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::http::{self, Sent};
 use super::inbox::Inbox;
 use super::warm::{Crowded, Warm};
-use crate::Limits;
 use crate::clock::{Clock, Timestamp};
 use crate::egress::Outgoing;
-use crate::journal::{Call, Diverged, Recorded, Recorder, Turn};
+use crate::journal::{Call, Diverged, EventKind, Recorded, Recorder, Turn};
+use crate::limits::{Limit, Limits, Near};
 use crate::task::{Output, Reply, TaskError, TaskId, Waiting, WaitingOn};
 use crate::testing::{CrashPlan, CrashPoint};
 
@@ -46,6 +46,10 @@ pub(crate) struct Run {
     pub crash: Arc<CrashPlan>,
     /// What the guest waits for, while it does.
     parked: Mutex<Option<Waiting>>,
+    /// Waits of the guest for something outside of it.
+    outside: AtomicU32,
+    /// Limits that are nearly used up, and told of.
+    near: Mutex<Near>,
 }
 
 /// How many questions and children earlier segments of a task have opened, and the keys of their answered HTTP requests.
@@ -144,6 +148,7 @@ impl Run {
         created_at: Timestamp,
         settings: Settings,
         limits: Limits,
+        near: Near,
         opened: Opened,
         warm: Arc<Warm>,
         crowded: Crowded,
@@ -169,6 +174,8 @@ impl Run {
             requests,
             crash,
             parked: Mutex::default(),
+            outside: AtomicU32::new(0),
+            near: Mutex::new(near),
         }
     }
 
@@ -268,7 +275,30 @@ impl Run {
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, Interrupted> {
         let (done, answer) = oneshot::channel();
         self.requests.send(request(done)).map_err(|_| Interrupted::Abandoned)?;
-        answer.await.map_err(|_| Interrupted::Abandoned)
+        self.outside(answer).await.map_err(|_| Interrupted::Abandoned)
+    }
+
+    /// Awaits something outside of the guest. A guest that is dropped there never runs again.
+    async fn outside<F: Future>(&self, awaited: F) -> F::Output {
+        self.outside.fetch_add(1, Ordering::Relaxed);
+        let output = awaited.await;
+        self.outside.fetch_sub(1, Ordering::Relaxed);
+        output
+    }
+
+    /// Whether the guest waits for something outside of it.
+    pub fn waits_outside(&self) -> bool {
+        self.outside.load(Ordering::Relaxed) > 0
+    }
+
+    /// What has been used of a limit by now: when four fifths are, readers are told, once and live.
+    pub fn used(&self, recorder: &mut Recorder, limit: Limit, used: u64) {
+        if !self.limits.is_near(limit, used) || !recorder.is_live() {
+            return;
+        }
+        if self.near.lock().unwrap_or_else(PoisonError::into_inner).add(limit) {
+            recorder.aside(self.now(), EventKind::LimitNear(self.limits.used(limit, used)));
+        }
     }
 
     /// What the guest waits for, if it does.
@@ -294,13 +324,18 @@ impl Run {
         let long = until.is_some_and(|until| until.since(self.now()) > worth);
         let kept = if long { None } else { self.warm.keep(self.memory.load(Ordering::Relaxed)) };
         let warm = if kept.is_some() { worth } else { Duration::ZERO };
-        tokio::select! {
-            biased;
-            () = self.inbox.changed(version) => {}
-            () = elapsed => {}
-            () = tokio::time::sleep(warm) => return Err(dropped()),
-            () = self.crowded.comes() => return Err(dropped()),
-            _ = stopping.wait_for(|stopping| *stopping) => return Err(dropped()),
+        let arrived = self.outside(async {
+            tokio::select! {
+                biased;
+                () = self.inbox.changed(version) => true,
+                () = elapsed => true,
+                () = tokio::time::sleep(warm) => false,
+                () = self.crowded.comes() => false,
+                _ = stopping.wait_for(|stopping| *stopping) => false,
+            }
+        });
+        if !arrived.await {
+            return Err(dropped());
         }
         *self.parked() = None;
         Ok(())

@@ -24,3 +24,7 @@ CREATE TABLE key (
     name  TEXT PRIMARY KEY NOT NULL,
     bytes BLOB NOT NULL
 ) WITHOUT ROWID;
+
+-- The most bytes of memory that a guest of the task had; and the limits that are nearly used up, by name, and told of.
+ALTER TABLE task ADD COLUMN memory INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE task ADD COLUMN near TEXT;

@@ -6,17 +6,17 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::failure::{damaged, failed};
 use super::notice::Notice;
-use super::tasks::limits;
+use super::tasks::{limits, near};
 use super::writer::Tx;
 use super::{Kin, NewRow, children, events, questions};
-use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::journal::{Body, EventKind, NewEntry};
-use crate::limits::{Limit, Limits};
+use crate::limits::{Limit, Limits, Near};
 use crate::task::{
     Effect, Ending, Given, Life, LifeEvent, Misfit, Output, Reply, RetryPolicy, TaskError, TaskState, Waiting,
     WaitingOn, jitter,
 };
+use crate::{LimitUse, StoreError};
 
 const WHAT: &str = "a task";
 
@@ -56,6 +56,8 @@ pub(crate) struct Step {
     pub rebuild: Option<Rebuild>,
     /// Milliseconds that the guest computed since the last step.
     pub run_ms: u64,
+    /// Bytes of memory that the guest has.
+    pub memory: u64,
     /// What HTTP it used since the last step: what is counted before anything is sent is not counted twice after a crash.
     pub http: HttpUse,
 }
@@ -117,6 +119,7 @@ struct Columns {
     retry: Option<RetryPolicy>,
     journal_bytes: u64,
     limits: Limits,
+    near: Near,
 }
 
 impl Step {
@@ -187,6 +190,7 @@ impl Step {
         let further = self.lease.is_some() && (acted || happened);
         columns.life = life;
         columns.fuel += self.fuel;
+        let used = Used { run_ms: self.run_ms, memory: self.memory, http: self.http };
         // A try begins before what its guest did, and ends after it.
         let (before, after) = effects.split_at(begun);
         let mut entries = Vec::new();
@@ -207,9 +211,12 @@ impl Step {
         columns.last_seq = appended.last;
         columns.journal_bytes += appended.bytes;
         let ended = columns.life.state.is_terminal();
+        if !ended {
+            columns.tell_near(tx, task, now)?;
+        }
         // What comes from outside always fits, and so does an end.
         if self.lease.is_some() && !entries.is_empty() && (any || !ended) {
-            let (entries, bytes) = (columns.last_seq - u64::from(ended), columns.journal_bytes);
+            let (entries, bytes) = (columns.acts(ended), columns.journal_bytes);
             let limits = &columns.limits;
             let beyond = match (entries > limits.journal_entries, bytes > limits.journal) {
                 (true, _) => Some(Limit::journal_entries),
@@ -220,7 +227,7 @@ impl Step {
                 return Err(StoreError::JournalFull { entries, bytes, limit: limits.said(limit) });
             }
         }
-        columns.store(tx, task, now, self.run_ms, self.http, further)?;
+        columns.store(tx, task, now, &used, further)?;
         // From here on the row says where the task stands: those above and below it may write to its journal.
         if let Some(kin) = &columns.kin {
             children::show_above(tx, task, kin, &entries, now)?;
@@ -274,6 +281,11 @@ fn mirror(
             Body::Event(EventKind::Progress(progress), _) => {
                 columns.progress = serde_json::to_string(progress).ok();
             }
+            Body::Event(EventKind::LimitNear(LimitUse { limit, .. }), _) => {
+                if let Ok(limit) = Limit::named(limit) {
+                    columns.near.add(limit);
+                }
+            }
             _ => {}
         }
     }
@@ -281,6 +293,13 @@ fn mirror(
         entries.remove(place);
     }
     Ok(entries)
+}
+
+/// What is on a task's accounts after a step, beside its fuel.
+struct Used {
+    run_ms: u64,
+    memory: u64,
+    http: HttpUse,
 }
 
 /// What a step says beside what happened.
@@ -360,15 +379,25 @@ impl Columns {
         Ok(())
     }
 
-    fn store(
-        &self,
-        tx: &Tx<'_>,
-        task: i64,
-        now: Timestamp,
-        run_ms: u64,
-        http: HttpUse,
-        further: bool,
-    ) -> Result<(), StoreError> {
+    /// Entries of the journal that count: its end does not, nor what is told of limits.
+    fn acts(&self, ended: bool) -> u64 {
+        self.last_seq.saturating_sub(u64::from(ended) + self.near.count())
+    }
+
+    /// Writes down that the journal itself is nearly full. That takes none of what is left.
+    fn tell_near(&mut self, tx: &mut Tx<'_>, task: i64, now: Timestamp) -> Result<(), StoreError> {
+        for (limit, used) in [(Limit::journal_entries, self.acts(false)), (Limit::journal, self.journal_bytes)] {
+            if self.limits.is_near(limit, used) && self.near.add(limit) {
+                let told = NewEntry::outside(now, EventKind::LimitNear(self.limits.used(limit, used)));
+                let appended = events::append(tx, task, self.last_seq, &[told])?;
+                self.last_seq = appended.last;
+                self.public_seq = appended.last;
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&self, tx: &Tx<'_>, task: i64, now: Timestamp, used: &Used, further: bool) -> Result<(), StoreError> {
         let life = &self.life;
         let waiting = life.waiting.as_ref();
         let until = waiting.and_then(|waiting| waiting.until);
@@ -385,7 +414,8 @@ impl Columns {
                      ticket_same = ?13, cancel = ?14, updated_at = ?15, ended_at = ?16, last_seq = ?17,
                      progress = ?18, fuel = ?19, run_ms = run_ms + ?20, ended_seq = ?21,
                      public_seq = ?22, deaths = iif(?23, 0, deaths), suspect = suspect AND ?2 <> 'running',
-                     journal_bytes = ?24, http_exchanges = http_exchanges + ?25, http_bytes = http_bytes + ?26
+                     journal_bytes = ?24, http_exchanges = http_exchanges + ?25, http_bytes = http_bytes + ?26,
+                     memory = max(memory, ?27), near = ?28
                  WHERE n = ?1",
             )
             .map_err(failed(WHAT))?;
@@ -410,13 +440,15 @@ impl Columns {
                 self.last_seq.cast_signed(),
                 self.progress,
                 self.fuel.cast_signed(),
-                run_ms.cast_signed(),
+                used.run_ms.cast_signed(),
                 self.ended_seq.map(u64::cast_signed),
                 self.public_seq.cast_signed(),
                 further,
                 self.journal_bytes.cast_signed(),
-                http.exchanges.cast_signed(),
-                http.bytes.cast_signed(),
+                used.http.exchanges.cast_signed(),
+                used.http.bytes.cast_signed(),
+                used.memory.cast_signed(),
+                self.near.names(),
             ])
             .map_err(failed(WHAT))?;
         Ok(())
@@ -439,7 +471,7 @@ fn load(tx: &Tx<'_>, task: i64, lease: Option<Lease>) -> Result<Columns, StoreEr
         .prepare_cached(
             "SELECT state, waiting_on, wait_until, cancel, attempt, failures, begun, ticket, attempt_seq, segment,
                     segment_seq, ticket_same, last_seq, deadline, ended_at, ended_seq, progress, fuel, owner, epoch,
-                    public_seq, parent, root, child, depth, retry, journal_bytes, limits
+                    public_seq, parent, root, child, depth, retry, journal_bytes, limits, near
              FROM task WHERE n = ?1",
         )
         .map_err(failed(WHAT))?;
@@ -498,6 +530,7 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
         retry,
         journal_bytes: row.get::<_, i64>(26)?.cast_unsigned(),
         limits: limits(row, 27)?,
+        near: near(row, 28)?,
     }))
 }
 

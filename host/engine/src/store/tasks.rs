@@ -11,9 +11,10 @@ use super::{Kin, Owners, children, events, plugins, questions, removal};
 use crate::clock::Timestamp;
 use crate::host::TaskFilter;
 use crate::journal::{EventKind, NewEntry};
+use crate::limits::{Limit, Near};
 use crate::plugin::Grants;
 use crate::task::{LifeEvent, RetryPolicy, Task, TaskId, TaskState, Waiting, WaitingOn};
-use crate::{Error, Limits, StoreError};
+use crate::{Error, LimitUse, Limits, StoreError};
 
 const WHAT: &str = "a task";
 
@@ -87,8 +88,9 @@ pub(crate) struct RunRow {
     pub due_at: Option<Timestamp>,
     pub fuel: u64,
     pub run_ms: u64,
-    #[allow(dead_code, reason = "for what sends requests")]
     pub http: HttpUse,
+    /// Limits that are nearly used up, and told of.
+    pub near: Near,
     /// Whether a guest stands in the segment.
     pub begun: bool,
     pub failures: u32,
@@ -209,6 +211,7 @@ impl NewRow {
             fuel: 0,
             run_ms: 0,
             http: HttpUse::default(),
+            near: Near::default(),
             begun: false,
             failures: 0,
             lease: Some(Lease { owner: self.owner, epoch: 1 }),
@@ -234,7 +237,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
         "SELECT n, id, digest, tool, input, context, settings, session, limits, created_at, deadline, state, cancel,
                 attempt, attempt_seq, segment, segment_seq, ticket, ticket_same, due_at, fuel, run_ms, begun, failures,
                 owner, epoch, waiting_on, deaths, suspect, namespace, grants, coalesce(root, n), depth,
-                replay_fuel, standing, cancel_tries, http_exchanges, http_bytes
+                replay_fuel, standing, cancel_tries, http_exchanges, http_bytes, near
          FROM task WHERE n = ?1",
     )
     .and_then(|mut select| {
@@ -276,6 +279,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                         exchanges: row.get::<_, i64>(36)?.cast_unsigned(),
                         bytes: row.get::<_, i64>(37)?.cast_unsigned(),
                     },
+                    near: near(row, 38)?,
                     begun: row.get(22)?,
                     failures: row.get(23)?,
                     lease: owner.map(|owner| Lease { owner, epoch }),
@@ -387,7 +391,10 @@ pub(crate) fn written_since(sql: &Connection, owner: i64, pos: i64) -> Result<(V
 
 const COLUMNS: &str = "SELECT task.n, id, namespace, session, plugin.name, plugin.version, task.digest, tool, state,
     waiting_on, wait_until, attempt, cancel, created_at, updated_at, ended_at, deadline, public_seq, progress, context,
-    fuel, ended_seq, owner, (SELECT above.id FROM task AS above WHERE above.n = task.parent)
+    fuel, ended_seq, owner, (SELECT above.id FROM task AS above WHERE above.n = task.parent),
+    limits, run_ms, memory, replay_fuel, journal_bytes, last_seq - (ended_seq IS NOT NULL), http_exchanges, http_bytes,
+    (SELECT count(*) FROM question WHERE question.task = task.n),
+    (SELECT count(*) FROM task AS below WHERE below.parent = task.n)
     FROM task LEFT JOIN plugin ON plugin.digest = task.digest";
 
 /// A task as the outside sees it.
@@ -551,10 +558,33 @@ fn task(row: &Row<'_>, owners: &Owners, now: Timestamp) -> rusqlite::Result<Seen
         questions: Vec::new(),
         context: serde_json::from_str(&context).unwrap_or(Value::Null),
         fuel_used: row.get::<_, i64>(20)?.cast_unsigned(),
+        usage: usage(row, 24)?,
         output: None,
         error: None,
     };
     Ok(Seen { n: row.get(0)?, ended_seq: row.get(21)?, task })
+}
+
+/// What a task has used of its limits; the first of the columns that tell of it is the limits themselves.
+fn usage(row: &Row<'_>, first: usize) -> rusqlite::Result<Vec<LimitUse>> {
+    let limits = limits(row, first)?;
+    let fuel: i64 = row.get(20)?;
+    let mut usage = vec![limits.used(Limit::fuel, fuel.cast_unsigned())];
+    let columns = [
+        Limit::run_time,
+        Limit::memory,
+        Limit::replay_fuel,
+        Limit::journal,
+        Limit::journal_entries,
+        Limit::http_exchanges,
+        Limit::http_bytes,
+        Limit::questions,
+        Limit::children,
+    ];
+    for (limit, column) in columns.into_iter().zip(first + 1..) {
+        usage.push(limits.used(limit, row.get::<_, i64>(column)?.cast_unsigned()));
+    }
+    Ok(usage)
 }
 
 fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskState> {
@@ -569,6 +599,11 @@ pub(super) fn limits(row: &Row<'_>, column: usize) -> rusqlite::Result<Limits> {
         "{}" => Ok(Limits::default()),
         limits => serde_json::from_str(limits).map_err(|error| unreadable(column, error)),
     }
+}
+
+/// The limits that are nearly used up.
+pub(super) fn near(row: &Row<'_>, column: usize) -> rusqlite::Result<Near> {
+    Ok(row.get_ref(column)?.as_str_or_null()?.map(Near::parse).unwrap_or_default())
 }
 
 fn at(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {

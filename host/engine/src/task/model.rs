@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Ending;
+use crate::LimitUse;
 use crate::clock::Timestamp;
 
 /// The name of a task: 26 characters, unguessable, later ones sort after earlier ones.
@@ -187,6 +188,9 @@ pub struct Task {
     pub context: Value,
     /// Instructions executed so far, about (wasmtime's fuel), over all attempts.
     pub fuel_used: u64,
+    /// What it has used of the limits on what it uses in its life, or has at once; as of its last commit, and its fuel as
+    /// of the last segment that ended.
+    pub usage: Vec<LimitUse>,
     /// The result of a completed task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,

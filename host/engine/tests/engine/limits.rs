@@ -149,7 +149,7 @@ async fn promise_6_run_time_stops_a_guest_that_spins() {
     host.install(Guest::new(FOR_EVER).build()).await.unwrap();
     let task = start(&host, Limits { run_time: Duration::from_millis(100), ..Limits::default() }).await;
     let message = broke(&host, &task, "run-time").await;
-    assert!(message.contains("100ms (limit `run_time`)"), "{message}");
+    assert!(message.contains("limit `run_time` = 100ms;"), "{message}");
     // Time spent waiting does not count, whoever's clock it is.
     let clock = clock();
     let dir = tempfile::tempdir().unwrap();

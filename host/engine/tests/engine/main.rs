@@ -7,6 +7,7 @@ mod children;
 mod common;
 mod disk;
 mod doctor;
+mod every_limit;
 mod hostile;
 mod hosts;
 mod install;

@@ -25,6 +25,7 @@ longhaul_sdk::plugin! {
         misuse::spin,
         misuse::eat_memory,
         misuse::many_progress,
+        misuse::many_calls,
         misuse::chatty,
         misuse::big_output,
         misuse::big_random,

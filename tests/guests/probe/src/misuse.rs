@@ -93,6 +93,17 @@ pub fn many_progress(task: &Task, input: Reports) -> Result<u64, ToolError> {
 }
 
 #[derive(Deserialize, JsonSchema)]
+pub struct Calls {
+    n: u64,
+}
+
+/// Asks many times whether it is to stop: the cheapest call of the host that there is.
+#[longhaul_sdk::tool]
+pub fn many_calls(task: &Task, input: Calls) -> Result<u64, ToolError> {
+    Ok((0..input.n).filter(|_| !task.is_cancelled()).count() as u64)
+}
+
+#[derive(Deserialize, JsonSchema)]
 pub struct Lines {
     lines: u64,
     /// How long a line is, in bytes.

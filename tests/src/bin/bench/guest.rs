@@ -17,6 +17,11 @@ pub async fn rows(dir: &Path) -> Result<()> {
     let (few, many) = (timed(&host, || progress(0)).await?, timed(&host, || progress(200_000)).await?);
     row("one report-progress", &format!("{:.2} us", (many - few).as_secs_f64() * 1e6 / 200_000.0), "<= 1 us");
 
+    let calls = |n: u64| NewTask::new("probe", "many_calls").input(json!({ "n": n }));
+    let (few, many) = (timed(&host, || calls(0)).await?, timed(&host, || calls(1_000_000)).await?);
+    let each = format!("{:.0} ns", (many - few).as_secs_f64() * 1e9 / 1_000_000.0);
+    row("one cheap call of the host (is-cancelled), limits on", &each, "");
+
     let instantiate = longhaul::testing::instantiate(&host, &plugin.digest, 1_000).await?;
     row("instance from a warm plugin", &micros(instantiate), "<= 50 us");
     let start = longhaul::testing::load(&host, &plugin.digest, 50).await?;

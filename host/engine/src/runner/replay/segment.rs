@@ -153,6 +153,7 @@ impl Runner {
             row.created_at,
             Box::new(|_| None),
             row.limits,
+            row.near,
             Opened::default(),
             warm,
             Crowded::never(),

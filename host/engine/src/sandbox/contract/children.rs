@@ -39,7 +39,12 @@ impl Guest {
                 // Getting it ready may have taken a while.
                 _ if run.inbox.cancelled().is_some() => None,
                 Ok(child) => match bear(&run, handle, child).await? {
-                    Ok(()) => return Ok(Ok(self.started(handle))),
+                    Ok(()) => {
+                        let handle = self.started(handle);
+                        let started = run.opened.children as usize + self.children.len();
+                        run.used(&mut run.recorder(), Limit::children, started as u64);
+                        return Ok(Ok(handle));
+                    }
                     Err(refusal) => Some(refusal).filter(|_| run.inbox.cancelled().is_none()),
                 },
                 Err(refusal) => Some(refusal),

@@ -43,6 +43,8 @@ impl Guest {
                     Ok(open) => {
                         let asked = Asked { number, deadline: open.deadline, seen: false };
                         recorder.event(run.now(), EventKind::Question(open));
+                        let asked_so_far = run.opened.questions as usize + self.questions.len() + 1;
+                        run.used(&mut recorder, Limit::questions, asked_so_far as u64);
                         (asked, true)
                     }
                     Err(refused) => {

@@ -63,6 +63,7 @@ const IMPORTS: &[(&str, &str)] = &[
     ("$is_cancelled", r#"(import "longhaul:tool/task@0.1.0" "is-cancelled" (func $is_cancelled (result i32)))"#),
     ("$now", r#"(import "wasi:clocks/monotonic-clock@0.2.0" "now" (func $now (result i64)))"#),
     ("$random", r#"(import "wasi:random/random@0.2.0" "get-random-u64" (func $random (result i64)))"#),
+    ("$random_bytes", r#"(import "wasi:random/random@0.2.0" "get-random-bytes" (func $random_bytes (param i64 i32)))"#),
     (
         "$subscribe",
         r#"(import "wasi:clocks/monotonic-clock@0.2.0" "subscribe-duration" (func $subscribe (param i64) (result i32)))"#,
@@ -171,7 +172,8 @@ interface monotonic-clock {
     now: func() -> u64;
     subscribe-duration: func(when: u64) -> pollable;
 }";
-const WASI_RANDOM: &str = "package wasi:random@0.2.0; interface random { get-random-u64: func() -> u64; }";
+const WASI_RANDOM: &str = "package wasi:random@0.2.0;
+interface random { get-random-u64: func() -> u64; get-random-bytes: func(len: u64) -> list<u8>; }";
 const WASI_CLI: &str = "package wasi:cli@0.2.0;
 interface stdout { use wasi:io/streams@0.2.0.{output-stream}; get-stdout: func() -> output-stream; }
 interface stderr { use wasi:io/streams@0.2.0.{output-stream}; get-stderr: func() -> output-stream; }";
