@@ -90,6 +90,11 @@ impl Worker {
         self.child.wait().expect("it ends");
     }
 
+    /// Whether it has come to its end, by whatever means.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a process of ours").is_some()
+    }
+
     /// Waits for its end.
     pub fn end(&mut self) -> ExitStatus {
         self.child.wait().expect("it ends")

@@ -9,22 +9,25 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::oneshot;
 
 use super::Runner;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::egress::{self, Allowed, Bounds, Code, Egress, Failure, Incoming, Outgoing};
 use crate::journal::EventKind;
 use crate::limits::{CANCEL_GRACE, Limit};
 use crate::plugin::Manifest;
+use crate::policy::Rights;
 use crate::sandbox::{Inbox, Outcome, Run, Sent};
 use crate::store::{HttpUse, RunRow};
 
-type Sending<'a> = Pin<Box<dyn Future<Output = Back> + Send + 'a>>;
+type Sending = Pin<Box<dyn Future<Output = Back> + Send>>;
+
+const SPENT: &str = "the bodies of its HTTP requests and responses have too many bytes in all";
 
 /// The requests that are under way.
 pub(super) struct UnderWay<'a> {
     runner: &'a Arc<Runner>,
     row: &'a RunRow,
     manifest: &'a Manifest,
-    sending: FuturesUnordered<Sending<'a>>,
+    sending: FuturesUnordered<Sending>,
     /// What the task has used in all.
     used: HttpUse,
     /// What of it is not on disk.
@@ -60,10 +63,7 @@ impl<'a> UnderWay<'a> {
             return beyond(Limit::http_exchanges, "the task has sent as many HTTP requests as it may");
         }
         if self.used.bytes.saturating_add(sent.request.body.len() as u64) > limits.http_bytes {
-            return beyond(
-                Limit::http_bytes,
-                "the bodies of its HTTP requests and responses have too many bytes in all",
-            );
+            return beyond(Limit::http_bytes, SPENT);
         }
         self.charge(HttpUse { exchanges: 1, bytes: sent.request.body.len() as u64 });
         Ok(())
@@ -74,7 +74,6 @@ impl<'a> UnderWay<'a> {
         let Sent { request, again, mut done } = sent;
         let (runner, row) = (self.runner, self.row);
         let rights = runner.rights(row, self.manifest);
-        let seed = self.seed;
         let limits = &row.limits;
         let left = limits.http_bytes.saturating_sub(self.used.bytes);
         let bounds = Bounds {
@@ -83,19 +82,27 @@ impl<'a> UnderWay<'a> {
             first_byte: limits.http_first_byte,
             total: limits.http_time,
         };
-        let (inbox, began) = (inbox.clone(), runner.clock.now());
+        let (egress, seed) = (runner.egress.clone(), self.seed);
+        // What the task has left may be less than one body may have.
+        let short = left < limits.http_body;
+        let spent = format!("{SPENT} ({})", limits.said(Limit::http_bytes));
+        let (clock, began) = (runner.clock.clone(), runner.clock.now());
+        let stopped = stopped(clock.clone(), inbox.clone(), began);
         self.sending.push(Box::pin(async move {
-            let allowed = Allowed { rules: &rights.http, secrets: &rights.secrets, seed: &seed };
             let result = tokio::select! {
                 biased;
                 // The guest has given it up: nobody hears what became of it.
                 () = done.closed() => Err(Failure::sent(Code::Internal, "the tool has given it up")),
-                result = judged(&runner.egress, allowed, &bounds, request, again) => result,
-                () = stopped(runner, &inbox, began) => {
+                result = judged(egress, rights, seed, bounds, request, again) => result,
+                () = stopped => {
                     Err(Failure::sent(Code::Internal, "the task is asked to stop, and there was no response yet"))
                 }
             };
-            let millis = u64::try_from(runner.clock.now().since(began).as_millis()).unwrap_or(u64::MAX);
+            let result = result.map_err(|failure| match failure.code {
+                Code::ResponseBodySize if short => Failure { why: spent, ..failure },
+                _ => failure,
+            });
+            let millis = u64::try_from(clock.now().since(began).as_millis()).unwrap_or(u64::MAX);
             Back { outcome: Outcome { result, millis }, done }
         }));
     }
@@ -117,10 +124,7 @@ impl<'a> UnderWay<'a> {
             self.charge(HttpUse { exchanges: 0, bytes: body.len() as u64 });
             // Others came back while this one was under way.
             if self.used.bytes > limits.http_bytes {
-                let why = format!(
-                    "the bodies of its HTTP requests and responses have too many bytes in all ({})",
-                    limits.said(Limit::http_bytes)
-                );
+                let why = format!("{SPENT} ({})", limits.said(Limit::http_bytes));
                 outcome.result = Err(Failure::sent(Code::ResponseBodySize, why));
             }
         }
@@ -150,26 +154,28 @@ impl<'a> UnderWay<'a> {
 
 /// What became of a request.
 async fn judged(
-    egress: &Egress,
-    allowed: Allowed<'_>,
-    bounds: &Bounds,
+    egress: Egress,
+    rights: Rights,
+    seed: [u8; 32],
+    bounds: Bounds,
     request: Outgoing,
     again: bool,
 ) -> Result<Incoming, Failure> {
     if again {
-        egress::resend(allowed.rules, &request.method, &request.url)?;
+        egress::resend(&rights.http, &request.method, &request.url)?;
     }
-    egress.send(allowed, bounds, request).await
+    let allowed = Allowed { rules: &rights.http, secrets: &rights.secrets, seed: &seed };
+    egress.send(allowed, &bounds, request).await
 }
 
 /// Returns when a task is asked to stop that was not when the request began, and the request has had half of the grace: the
 /// guest hears of it while it can still clean up. A request that it sends to clean up is not cut short.
-async fn stopped(runner: &Runner, inbox: &Inbox, began: Timestamp) {
+async fn stopped(clock: Arc<dyn Clock>, inbox: Arc<Inbox>, began: Timestamp) {
     loop {
         let version = inbox.version();
         match inbox.cancelled() {
             Some(at) if at <= began => return std::future::pending().await,
-            Some(at) => return runner.clock.sleep_until(at.after(CANCEL_GRACE / 2)).await,
+            Some(at) => return clock.sleep_until(at.after(CANCEL_GRACE / 2)).await,
             None => inbox.changed(version).await,
         }
     }
