@@ -4,6 +4,7 @@ mod exchange;
 mod limits;
 mod misuse;
 mod once;
+mod plugins;
 
 use longhaul::{Host, NewTask, Task, TaskId};
 use longhaul_tests::embedded::with_probe;

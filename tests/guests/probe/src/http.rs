@@ -7,7 +7,7 @@ use longhaul_sdk::{HttpError, PendingResponse, Request, Response, Task, ToolErro
 use schemars::JsonSchema;
 use serde::Deserialize;
 use wasip2::http::outgoing_handler::handle;
-use wasip2::http::types::{Fields, FutureIncomingResponse, OutgoingBody, OutgoingRequest, Method, Scheme};
+use wasip2::http::types::{Fields, FutureIncomingResponse, Method, OutgoingBody, OutgoingRequest, Scheme};
 
 use crate::trace::{Recorder, Trace};
 
