@@ -161,8 +161,8 @@ impl Agent {
         send(self.request(Method::GET, path.as_ref())).await
     }
 
-    pub async fn delete(&self, path: &str) -> Answer {
-        send(self.request(Method::DELETE, path)).await
+    pub async fn delete(&self, path: impl AsRef<str>) -> Answer {
+        send(self.request(Method::DELETE, path.as_ref())).await
     }
 
     pub async fn post(&self, path: impl AsRef<str>, body: Value) -> Answer {
@@ -266,4 +266,15 @@ impl Events {
         }
         panic!("the stream ended before `{kind}`");
     }
+}
+
+/// Repeats until it is so. Fails the test when it takes too long.
+pub async fn until(so: impl AsyncFn() -> bool) {
+    for _ in 0..600 {
+        if so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it took too long");
 }

@@ -7,6 +7,7 @@ mod components;
 mod debian;
 mod demo;
 mod guests;
+mod interop;
 mod paths;
 mod peers;
 mod process;
@@ -59,6 +60,11 @@ enum Command {
         #[arg(last = true)]
         args: Vec<String>,
     },
+    /// Run what others wrote against the built server: checkers and clients, pinned
+    Interop {
+        /// The steps; all of them when left out
+        steps: Vec<String>,
+    },
     /// Two plugins run, get killed, and go on where they were
     Demo(demo::Options),
     /// Kill, freeze and stop hosts at random while they run many tasks, and say what was lost
@@ -104,6 +110,7 @@ fn run(command: Command) -> Result<()> {
         Command::Guests => guests::build_all().map(drop),
         Command::Guest { dir, args } => guests::cargo(&dir, &args),
         Command::Test { args } => test::run(&args),
+        Command::Interop { steps } => interop::run(&steps),
         Command::Demo(options) => demo::run(&options),
         Command::Soak { minutes, seed } => soak::run(minutes, seed),
         Command::Bench { groups } => bench::run(&groups),

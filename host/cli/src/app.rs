@@ -5,7 +5,8 @@ use std::process::Command;
 
 use directories::ProjectDirs;
 use longhaul::testing::CrashPlan;
-use longhaul::{Host, TaskId};
+use longhaul::{Host, Policy, TaskId};
+use longhaul_server::Config;
 
 use crate::args::Global;
 use crate::exit::Problem;
@@ -34,7 +35,25 @@ impl App {
 
     /// Opens the data directory, and runs whatever no other process runs.
     pub async fn open_to_serve(&self) -> Result<Host, Problem> {
-        Ok(Host::builder().data_dir(self.data_dir()?).crash(crash_plan()?).open().await?)
+        let private = self.server_config()?.webhooks_to_private;
+        let host = Host::builder().data_dir(self.data_dir()?).webhooks_to_private(private);
+        Ok(host.crash(crash_plan()?).open().await?)
+    }
+
+    /// The section `[server]` of the operator's file, if there is one.
+    pub fn server_config(&self) -> Result<Config, Problem> {
+        let path = self.data_dir()?.join("longhaul.toml");
+        let wrong = |problem: String| Problem::new(format!("{}: {problem}", path.display()));
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
+            Err(error) => return Err(wrong(error.to_string())),
+        };
+        let policy = Policy::parse(&text).map_err(|error| wrong(error.to_string()))?;
+        policy
+            .server()
+            .map_or_else(|| Ok(Config::default()), |section| Config::from_toml(section.clone()))
+            .map_err(wrong)
     }
 
     pub fn data_dir(&self) -> Result<PathBuf, Problem> {

@@ -1,10 +1,9 @@
 //! `longhaul serve`: a host that runs whatever there is to run, and a server on it.
 
 use std::net::SocketAddr;
-use std::path::Path;
 
-use longhaul::{Host, NewToken, Policy, Scope};
-use longhaul_server::{Config, Server};
+use longhaul::{Host, NewToken, Scope};
+use longhaul_server::Server;
 use tokio::net::TcpListener;
 
 use crate::app::App;
@@ -19,7 +18,7 @@ use crate::view::say;
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
 pub async fn serve(app: &App, args: Serve) -> Result<Exit, Problem> {
-    let mut config = config(&app.data_dir()?.join("longhaul.toml"))?;
+    let mut config = app.server_config()?;
     config.listen = args.listen.unwrap_or(config.listen);
     let mut signals = Signals::listen(PATIENCE).map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
     let host = app.open_to_serve().await?;
@@ -45,18 +44,6 @@ pub async fn serve(app: &App, args: Serve) -> Result<Exit, Problem> {
     let served = served.await;
     host.shutdown().await;
     served.map(|()| Exit::Done)
-}
-
-/// The section `[server]` of the operator's file, if there is one.
-fn config(path: &Path) -> Result<Config, Problem> {
-    let wrong = |problem: String| Problem::new(format!("{}: {problem}", path.display()));
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
-        Err(error) => return Err(wrong(error.to_string())),
-    };
-    let policy = Policy::parse(&text).map_err(|error| wrong(error.to_string()))?;
-    policy.server().map_or_else(|| Ok(Config::default()), |section| Config::from_toml(section.clone())).map_err(wrong)
 }
 
 /// Whoever serves others makes tokens first. On loopback the first is made here, for the person who has just started.

@@ -178,6 +178,20 @@ pub enum Error {
     /// Another living host runs the task.
     #[error("task {0} is run by another process")]
     OwnedElsewhere(TaskId),
+    /// The cursor is older than what is kept: there may have been news that nobody can tell any more.
+    #[error("the feed is kept from {oldest} on, and the cursor is {cursor}; read on from there, and list the tasks")]
+    FeedExpired {
+        /// The cursor that was given.
+        cursor: u64,
+        /// The oldest that is good.
+        oldest: u64,
+    },
+    /// There is no such webhook in this namespace.
+    #[error("no webhook `{0}`")]
+    UnknownWebhook(String),
+    /// There is no such message in this namespace.
+    #[error("no delivery `{0}`")]
+    UnknownDelivery(String),
     /// There is no such token.
     #[error("no token `{0}`; `longhaul token ls` lists them")]
     UnknownToken(String),

@@ -30,6 +30,8 @@ pub struct Config {
     pub body_bytes: usize,
     /// Requests in a second that are answered to one token; as many at once. 2,000 by default.
     pub requests_per_second: u32,
+    /// Whether messages of webhooks and callbacks may go to private addresses and by plain `http`: no by default.
+    pub webhooks_to_private: bool,
     /// Streams and long polls that one token may have open at once: 10,000 by default.
     pub streams: usize,
 }
@@ -42,6 +44,7 @@ impl Default for Config {
             allowed_origins: Vec::new(),
             body_bytes: 8 << 20,
             requests_per_second: 2_000,
+            webhooks_to_private: false,
             streams: 10_000,
         }
     }

@@ -158,7 +158,13 @@ impl From<Error> for Problem {
             }
             Error::OwnedElsewhere(_) => conflict("owned-elsewhere", "Another process runs the task"),
             Error::PluginInUse { .. } => conflict("plugin-in-use", "Unfinished tasks need the plugin"),
-            Error::UnknownToken(_) => of(StatusCode::NOT_FOUND, "not-found", "There is no such thing"),
+            Error::FeedExpired { oldest, .. } => {
+                of(StatusCode::GONE, "cursor-expired", "What came after that cursor is not kept any more")
+                    .with("oldest", oldest.to_string())
+            }
+            Error::UnknownWebhook(_) | Error::UnknownDelivery(_) | Error::UnknownToken(_) => {
+                of(StatusCode::NOT_FOUND, "not-found", "There is no such thing")
+            }
             Error::Store(StoreError::Full { .. }) => {
                 of(StatusCode::INSUFFICIENT_STORAGE, "disk-full", "The host's disk is full")
             }

@@ -20,6 +20,15 @@ const ROUTES: &[(&str, &str)] = &[
     ("POST", "/v1/tasks/{id}/cancel"),
     ("POST", "/v1/tasks/{id}/questions/{question}/answer"),
     ("POST", "/v1/wait"),
+    ("GET", "/v1/feed"),
+    ("GET", "/v1/webhooks"),
+    ("POST", "/v1/webhooks"),
+    ("DELETE", "/v1/webhooks/{webhook}"),
+    ("POST", "/v1/webhooks/{webhook}/enable"),
+    ("GET", "/v1/callback-secret"),
+    ("GET", "/v1/deliveries"),
+    ("POST", "/v1/deliveries/{delivery}/redeliver"),
+    ("GET", "/metrics"),
 ];
 
 fn body_for(path: &str, id: &str) -> serde_json::Value {
@@ -63,6 +72,14 @@ async fn promise_8_a_task_of_another_namespace_does_not_exist_on_any_route() {
         send(request).await.problem(404, "unknown-task");
     }
     assert_eq!(other.get("/v1/tasks").await.is(200).json()["tasks"], json!([]));
+    assert_eq!(other.get("/v1/feed").await.is(200).json()["items"], json!([]));
+    let hook = json!({ "url": "https://desk.example.com/hook" });
+    let hook = owner.post("/v1/webhooks", hook).await.is(201).json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(other.get("/v1/webhooks").await.is(200).json()["webhooks"], json!([]));
+    other.delete(&format!("/v1/webhooks/{hook}")).await.problem(404, "not-found");
+    other.post(format!("/v1/webhooks/{hook}/enable"), json!({})).await.problem(404, "not-found");
+    let secret = async |agent: &longhaul_tests::server::Agent| agent.get("/v1/callback-secret").await.is(200).json();
+    assert_ne!(secret(&other).await, secret(&owner).await);
     assert_eq!(owner.get("/v1/tasks").await.is(200).json()["tasks"].as_array().unwrap().len(), 1);
     assert_eq!(owner.get(&format!("/v1/tasks/{id}")).await.json()["state"], "waiting", "nobody has touched it");
 }
@@ -79,7 +96,12 @@ async fn no_route_answers_without_a_token_that_is_good() {
     let other_secret = format!("{}x", &first[..first.len() - 1]);
     for token in ["", "nonsense", "lh_0123_x", &revoked, &expired, &other_secret] {
         for (method, path) in ROUTES {
-            let path = path.replace("{id}", "01k").replace("{question}", "1").replace("{plugin}", "probe");
+            let path = path
+                .replace("{id}", "01k")
+                .replace("{question}", "1")
+                .replace("{plugin}", "probe")
+                .replace("{webhook}", "wh_1")
+                .replace("{delivery}", "msg_1");
             let mut request = client().request(method.parse().unwrap(), format!("{}{path}", server.url()));
             if !token.is_empty() {
                 request = request.bearer_auth(token);
@@ -116,6 +138,10 @@ async fn a_token_does_what_its_scopes_say_and_no_more() {
     for agent in [&tasks, &answer] {
         agent.delete("/v1/plugins/probe").await.problem(403, "missing-scope");
         send(agent.request(Method::POST, "/v1/plugins").body("x")).await.problem(403, "missing-scope");
+    }
+    for keep in ["/metrics", "/v1/webhooks", "/v1/deliveries"] {
+        admin.get(keep).await.is(200);
+        tasks.get(keep).await.problem(403, "missing-scope");
     }
     admin.delete("/v1/plugins/probe").await.problem(409, "plugin-in-use");
     let answered = answer.post(&question, json!({ "value": true })).await.is(200).json();

@@ -36,6 +36,11 @@ pub(crate) use secret::{Secret, SecretSource, SecretUse};
 pub(crate) use send::Egress;
 pub(crate) use target::{Scheme, Target};
 
+/// Whether an address belongs to the internet at large.
+pub(crate) fn is_public(address: std::net::IpAddr) -> bool {
+    address::Kind::of(address) == address::Kind::Public
+}
+
 /// What a task may send, now.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowed<'a> {

@@ -42,6 +42,7 @@ pub struct HostBuilder {
     warm: Option<Duration>,
     warm_memory: Option<u64>,
     heartbeat: Option<Duration>,
+    webhooks_to_private: bool,
     take_over: bool,
     compiler: Option<Starter>,
     crash: Arc<CrashPlan>,
@@ -62,6 +63,7 @@ impl Default for HostBuilder {
             warm: None,
             warm_memory: None,
             heartbeat: None,
+            webhooks_to_private: false,
             take_over: true,
             compiler: None,
             crash: Arc::default(),
@@ -155,6 +157,14 @@ impl HostBuilder {
         self
     }
 
+    /// Whether messages of webhooks and callbacks may go to addresses that are private or this machine's own, and by plain
+    /// `http`: no by default, since whoever starts tasks names them.
+    #[must_use]
+    pub fn webhooks_to_private(mut self, yes: bool) -> Self {
+        self.webhooks_to_private = yes;
+        self
+    }
+
     /// Whether to run every task that no living host runs: yes by default. If not, only those that are started or
     /// [adopted](Host::adopt) here.
     #[must_use]
@@ -239,12 +249,17 @@ impl HostBuilder {
         create_private_dir(&self.data_dir).map_err(|error| unwritable(&database, &error))?;
         let watchers = Arc::new(Watchers::default());
         let (sender, notices) = mpsc::unbounded_channel();
-        let following = watchers.clone();
+        let news = Arc::new(Watchers::default());
+        let (following, reading) = (watchers.clone(), news.clone());
         let notify = Box::new(move |mut batch: Vec<Notice>| {
             // Who follows a task is told at once; what needs a look at the database is passed on.
             batch.retain(|notice| match notice {
                 Notice::Entries { task } => {
-                    following.moved(*task);
+                    following.moved(task);
+                    false
+                }
+                Notice::News { namespace } => {
+                    reading.moved(namespace.as_str());
                     false
                 }
                 _ => true,
@@ -269,6 +284,8 @@ impl HostBuilder {
             library,
             clock: self.clock,
             watchers,
+            news,
+            webhooks_to_private: self.webhooks_to_private,
             warm: Arc::new(Warm::new(warm, warm_memory)),
             take_over: self.take_over,
             crash: self.crash,

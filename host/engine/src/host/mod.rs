@@ -1,20 +1,27 @@
 //! What an embedder holds.
 
 mod builder;
+mod feed;
 mod follow;
 mod measure;
+mod metrics;
 mod new_task;
 mod plugins;
 mod replay;
 mod start;
 mod tokens;
+mod webhooks;
 
 use std::sync::Arc;
 
 pub use builder::HostBuilder;
-pub use new_task::{NewTask, Started};
+pub use feed::{FeedItem, FeedPage};
+pub use metrics::{Histogram, Metrics, ToolMetrics};
+pub use new_task::{NewTask, Started, is_traceparent};
 pub use replay::{ReplayOptions, TaskUpgrade, Upgrade, UpgradeCheck};
 pub use tokens::{IssuedToken, NewToken, Scope, Token};
+pub(crate) use webhooks::{Callback, fresh_secret};
+pub use webhooks::{Delivery, DeliveryState, NewWebhook, Webhook, WebhookEvent};
 
 use crate::limits::{Limit, Limits};
 use crate::policy::Policy;

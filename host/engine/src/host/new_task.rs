@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::Callback;
 use crate::egress::HttpRule;
 use crate::plugin::Grants;
+use crate::runner::trace;
 use crate::task::{RetryPolicy, TaskId};
 use crate::{Error, Limits};
 
@@ -35,6 +37,8 @@ pub struct NewTask {
     pub(super) http: Vec<String>,
     pub(super) limits: Option<Limits>,
     pub(super) limit: Vec<(String, String)>,
+    pub(super) callback: Option<Callback>,
+    pub(super) traceparent: Option<String>,
     pub(super) retry: Option<RetryPolicy>,
 }
 
@@ -63,6 +67,8 @@ impl NewTask {
             http: Vec::new(),
             limits: None,
             limit: Vec::new(),
+            callback: None,
+            traceparent: None,
             retry: None,
         }
     }
@@ -151,6 +157,22 @@ impl NewTask {
         self
     }
 
+    /// Where to send word of what happens to the task: questions, replies, the end, as a webhook's messages. They are signed
+    /// with `secret`, or with the namespace's own ([`Host::callback_secret`](crate::Host::callback_secret)).
+    #[must_use]
+    pub fn callback(mut self, url: impl Into<String>, secret: Option<String>) -> Self {
+        self.callback = Some(Callback { url: url.into(), secret });
+        self
+    }
+
+    /// The trace that the task belongs to, as W3C's `traceparent` has it. It stands with what is logged of the task, and goes
+    /// with the HTTP requests that the task sends.
+    #[must_use]
+    pub fn traceparent(mut self, trace: impl Into<String>) -> Self {
+        self.traceparent = Some(trace.into());
+        self
+    }
+
     /// When an attempt that failed for now, because the tool said `unavailable` or by a fault of the host, is followed by
     /// another: three in all by default. They share the task's [`Limits`].
     #[must_use]
@@ -158,4 +180,14 @@ impl NewTask {
         self.retry = Some(policy);
         self
     }
+}
+
+/// Whether a text is a `traceparent` that [`NewTask::traceparent`] takes.
+///
+/// ```
+/// assert!(longhaul::is_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
+/// assert!(!longhaul::is_traceparent("4bf92f3577b34da6a3ce929d0e0e4736"));
+/// ```
+pub fn is_traceparent(text: &str) -> bool {
+    trace::next(text).is_some()
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::{Host, NewTask, Started};
+use super::webhooks::signing_secret;
+use super::{Callback, Host, NewTask, Started};
 use crate::json::DEPTH;
 use crate::limits::LIFE;
 use crate::plugin::{Grants, Manifest, NeedKind, Ready};
 use crate::policy::{Asker, NAMESPACE_BYTES, Policy, SETTING_BYTES};
-use crate::runner::{Entrant, Full, Lane, Whose};
+use crate::runner::{Entrant, Full, Lane, Whose, trace};
 use crate::store::{self, Inserted, NewRow};
 use crate::task::{RetryPolicy, TaskId};
 use crate::{Error, EventKind};
@@ -112,6 +113,23 @@ impl Host {
         policy.pinned(Some(&self.namespace), &manifest.name, &ready.digest)?;
         let grants = new.grants()?;
         self.granted(new, &grants, ready, policy)?;
+        let callback = match &new.callback {
+            Some(Callback { url, secret }) => Some(Callback {
+                url: self.receiver("the callback's URL", url)?,
+                secret: secret.clone().map(signing_secret).transpose()?,
+            }),
+            None => None,
+        };
+        if let Some(trace) = &new.traceparent
+            && trace::next(trace).is_none()
+        {
+            let allowed = "it must be as W3C's trace context has it, of version 00".to_owned();
+            return Err(Error::OutOfRange {
+                what: "traceparent",
+                value: format!("`{}`", crate::json::cut(trace)),
+                allowed,
+            });
+        }
         let context = new.context.to_string();
         within("context", context.len(), CONTEXT_BYTES)?;
         if !crate::json::is_shallow(&new.context) {
@@ -132,6 +150,9 @@ impl Host {
             // Without one, the hash is what it was before there were grants.
             if let (Some(request), false) = (request.as_array_mut(), grants.is_empty()) {
                 request.push(json!(grants));
+            }
+            if let (Some(request), Some(callback)) = (request.as_array_mut(), &callback) {
+                request.push(json!(callback));
             }
             (key, Sha256::digest(request.to_string()).into())
         });
@@ -154,6 +175,8 @@ impl Host {
             created_at,
             deadline,
             owner: runner.owners.me(),
+            callback,
+            traceparent: new.traceparent.clone(),
             started: EventKind::Started {
                 plugin: manifest.name.clone(),
                 version: manifest.version.clone(),

@@ -120,6 +120,8 @@ impl Runner {
             created_at,
             deadline: parent.deadline,
             owner: lease.owner,
+            callback: None,
+            traceparent: parent.traceparent.clone(),
             started: EventKind::Started {
                 plugin: manifest.name.clone(),
                 version: manifest.version.clone(),

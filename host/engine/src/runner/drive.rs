@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use super::segment::{Purpose, Segment};
 use super::{PAUSE, Runner};
+use tracing::Instrument as _;
+
 use crate::clock::Timestamp;
 use crate::journal::Diverged;
 use crate::limits::{DEATHS, Limit};
@@ -65,6 +67,18 @@ impl Runner {
     }
 
     async fn segment(self: &Arc<Self>, task: i64) -> Result<Next, Error> {
+        let span = tracing::info_span!(
+            "task",
+            id = tracing::field::Empty,
+            tool = tracing::field::Empty,
+            namespace = tracing::field::Empty,
+            attempt = tracing::field::Empty,
+            trace = tracing::field::Empty
+        );
+        self.segment_of(task).instrument(span).await
+    }
+
+    async fn segment_of(self: &Arc<Self>, task: i64) -> Result<Next, Error> {
         let fresh = self.live().get_mut(&task).and_then(|live| live.fresh.take());
         // One that was asked to stop while it stood in line is no more what it was.
         let fresh = fresh.filter(|_| self.inbox(task).is_none_or(|inbox| inbox.cancelled().is_none()));
@@ -78,6 +92,7 @@ impl Runner {
         if row.lease.is_none_or(|lease| lease.owner != self.owners.me()) {
             return Ok(Next::Rest);
         }
+        tell_span(&row);
         let now = self.clock.now();
         if row.state.is_terminal() {
             return self.cancel_ticket(row).await;
@@ -125,6 +140,9 @@ impl Runner {
             Some(ticket) => Export::AwaitTask(ticket.clone()),
             None => Export::Execute,
         };
+        if row.attempt == 0 {
+            self.counts.queued(now.since(row.created_at));
+        }
         let inbox = self.inbox(task).unwrap_or_default();
         let mut segment = match Segment::begin(self, &row, &ready, inbox, Purpose::Run).await? {
             Ok(segment) => segment,
@@ -223,7 +241,11 @@ impl Runner {
                 next = Next::Rest;
             }
         }
-        Ok(match self.take(row, step).await? {
+        let taken = self.take(row, step).await?;
+        if taken.as_ref().is_some_and(|taken| taken.ended) {
+            tracing::debug!("the task has ended");
+        }
+        Ok(match taken {
             Some(taken) if taken.cancel_ticket => Next::CleanUp,
             Some(taken) if taken.ended => Next::Rest,
             _ => next,
@@ -344,6 +366,16 @@ impl Runner {
         if Duration::from_millis(row.run_ms) + control.computed() > row.limits.run_time {
             control.stop(Stop::RunTime);
         }
+    }
+}
+
+/// Says in the span which task it is about.
+fn tell_span(row: &RunRow) {
+    let span = tracing::Span::current();
+    span.record("id", row.id.as_str()).record("tool", row.tool.as_str()).record("namespace", row.namespace.as_str());
+    span.record("attempt", row.attempt);
+    if let Some(trace) = &row.traceparent {
+        span.record("trace", trace.as_str());
     }
 }
 

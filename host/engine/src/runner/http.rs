@@ -8,7 +8,7 @@ use std::task::Poll;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::oneshot;
 
-use super::Runner;
+use super::{Runner, trace};
 use crate::clock::{Clock, Timestamp};
 use crate::egress::{self, Allowed, Bounds, Code, Egress, Failure, Incoming, Outgoing};
 use crate::journal::EventKind;
@@ -71,8 +71,12 @@ impl<'a> UnderWay<'a> {
 
     /// Sends a request. Everything that explains it is on disk.
     pub fn send(&mut self, sent: Sent, inbox: &Arc<Inbox>) {
-        let Sent { request, again, mut done } = sent;
+        let Sent { mut request, again, mut done } = sent;
         let (runner, row) = (self.runner, self.row);
+        // After the journal's entry: it differs each time, and is the host's.
+        if let Some(trace) = row.traceparent.as_deref().and_then(trace::next) {
+            request.headers.entry("traceparent").or_insert(trace);
+        }
         let rights = runner.rights(row, self.manifest);
         let limits = &row.limits;
         let left = limits.http_bytes.saturating_sub(self.used.bytes);

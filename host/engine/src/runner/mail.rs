@@ -20,12 +20,20 @@ pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedRecei
         for notice in batch {
             match notice {
                 // Told already, by the writer itself.
-                Notice::Entries { .. } => {}
+                Notice::Entries { .. } | Notice::News { .. } => {}
+                Notice::Outbox => runner.outbox.notify_one(),
+                Notice::Refused => runner.counts.refused(),
+                Notice::Ended { digest, tool, state, took, fuel } => {
+                    let plugin = runner.library.at_hand(&digest).map(|ready| ready.manifest.name.clone());
+                    runner.counts.ended(plugin.unwrap_or(digest), tool, state, took, fuel);
+                }
                 Notice::Inbox { task } => runner.deliver(task),
                 Notice::Due { at } => runner.due_at(at),
                 Notice::Foreign => {
                     runner.names().clear();
                     runner.watchers.all_moved();
+                    runner.news.all_moved();
+                    runner.outbox.notify_one();
                     runner.earlier.notify_one();
                     match runner.store.read(|sql| store::written_since(sql, runner.owners.me(), seen)) {
                         Ok((tasks, last)) => {

@@ -1,16 +1,19 @@
 //! Running tasks: the line they stand in, the timers that wake them, and taking over what nobody runs.
 
 mod children;
+mod counts;
 mod drive;
 mod http;
 mod line;
 mod mail;
+mod outbox;
 mod owners;
 mod replay;
 mod retention;
 mod segment;
 mod suspect;
 mod timers;
+pub(crate) mod trace;
 mod watch;
 
 use std::collections::HashMap;
@@ -20,6 +23,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore, mpsc, watch as channel};
 
+use self::counts::Counts;
 use self::drive::Left;
 use self::line::{Caps, Line};
 use crate::clock::Clock;
@@ -48,7 +52,10 @@ pub(crate) struct Runner {
     pub owners: Owners,
     pub library: Library,
     pub clock: Arc<dyn Clock>,
-    pub watchers: Arc<Watchers>,
+    pub watchers: Arc<Watchers<i64>>,
+    /// Who reads the news of which namespace.
+    pub news: Arc<Watchers<Arc<str>>>,
+    pub webhooks_to_private: bool,
     pub retention: Duration,
     pub warm: Arc<Warm>,
     pub take_over: bool,
@@ -58,6 +65,9 @@ pub(crate) struct Runner {
     pub limits: Allowed,
     pub host_limits: HostLimits,
     egress: Egress,
+    pub counts: Counts,
+    /// There is something to send.
+    outbox: Notify,
     /// The digests of the newest plugins by name, as far as they were asked for: checked again when a task is taken.
     names: Mutex<HashMap<String, String>>,
     /// The tasks that stand in line or run here.
@@ -90,7 +100,10 @@ pub(crate) struct Parts {
     pub owners: Owners,
     pub library: Library,
     pub clock: Arc<dyn Clock>,
-    pub watchers: Arc<Watchers>,
+    pub watchers: Arc<Watchers<i64>>,
+    /// Who reads the news of which namespace.
+    pub news: Arc<Watchers<Arc<str>>>,
+    pub webhooks_to_private: bool,
     pub retention: Duration,
     pub warm: Arc<Warm>,
     pub take_over: bool,
@@ -119,6 +132,10 @@ impl Runner {
             library: parts.library,
             clock: parts.clock,
             watchers: parts.watchers,
+            news: parts.news,
+            webhooks_to_private: parts.webhooks_to_private,
+            counts: Counts::default(),
+            outbox: Notify::new(),
             retention: parts.retention,
             warm: parts.warm,
             take_over: parts.take_over,
@@ -142,6 +159,7 @@ impl Runner {
         tokio::spawn(mail::read(weak.clone(), parts.notices));
         tokio::spawn(retention::watch(weak.clone(), runner.stopping.subscribe()));
         tokio::spawn(timers::watch(weak.clone(), runner.stopping.subscribe()));
+        tokio::spawn(outbox::watch(weak.clone(), runner.stopping.subscribe()));
         tokio::spawn(owners::beat(weak.clone(), runner.stopping.subscribe()));
         tokio::spawn(owners::look_around(weak, runner.stopping.subscribe()));
         runner
@@ -200,6 +218,12 @@ impl Runner {
             let place = Place { runner: self.clone(), entrant };
             tokio::spawn(place.fill());
         }
+    }
+
+    /// How many tasks run here, and how many stand in line.
+    pub fn busy(&self) -> (u64, u64) {
+        let line = self.line();
+        (line.running() as u64, line.queued() as u64)
     }
 
     /// Whether a task stands in line or runs here.

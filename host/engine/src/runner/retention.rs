@@ -43,7 +43,9 @@ impl Runner {
         loop {
             let hidden = self.store.write("a removal", move |tx| store::hide_ended(tx, before)).await?;
             self.sweep().await?;
-            if !hidden || *self.stopping.borrow() {
+            let forgotten =
+                self.store.write("a removal", move |tx| Ok::<_, Error>(store::forget_deliveries(tx, before)?)).await?;
+            if !(hidden || forgotten) || *self.stopping.borrow() {
                 return Ok(());
             }
         }

@@ -107,6 +107,9 @@ impl<'a> Segment<'a> {
             true => Vec::new(),
             false => runner.store.read(|sql| store::of_segment(sql, row.n, row.segment_seq))?,
         };
+        if !recorded.is_empty() {
+            runner.counts.replayed();
+        }
         let opened = match fresh {
             true => Opened::default(),
             false => opened_before(runner, row, &recorded)?,

@@ -5,10 +5,12 @@ use std::collections::HashSet;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::failure::{damaged, failed};
+use super::feed;
 use super::notice::Notice;
 use super::writer::Tx;
 use crate::StoreError;
 use crate::clock::Timestamp;
+use crate::host::WebhookEvent;
 use crate::journal::{Body, Event, EventKind, NewEntry, Stamp, StoredEntry};
 
 const WHAT: &str = "a journal";
@@ -20,15 +22,27 @@ pub(super) struct Appended {
     /// Bytes of the entries, but for the task's end and for the responses beside those that tell of HTTP: outputs and
     /// bodies have limits of their own.
     pub bytes: u64,
+    /// Some are news, and somebody has a webhook for those.
+    pub hooked: bool,
+    /// Some are news.
+    pub news: bool,
 }
 
-/// Appends entries after `last`.
-pub(super) fn append(tx: &mut Tx<'_>, task: i64, last: u64, entries: &[NewEntry]) -> Result<Appended, StoreError> {
+/// Appends entries after `last`. `feed`: the namespace whose news they may be, for a task that is no child.
+pub(super) fn append(
+    tx: &mut Tx<'_>,
+    task: i64,
+    last: u64,
+    entries: &[NewEntry],
+    feed: Option<&str>,
+) -> Result<Appended, StoreError> {
     let (mut seq, mut bytes) = (last, 0);
+    let (mut hooked, mut news) = (false, false);
     let mut insert = tx
         .sql
         .prepare_cached(
-            "INSERT INTO entry (task, seq, at, kind, data, call, hash, blob) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO entry (task, seq, at, kind, data, call, hash, blob, feed, news)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )
         .map_err(failed(WHAT))?;
     for entry in entries {
@@ -43,12 +57,29 @@ pub(super) fn append(tx: &mut Tx<'_>, task: i64, last: u64, entries: &[NewEntry]
             _ => data.as_ref().map_or(0, String::len) + blob.map_or(0, <[u8]>::len),
         };
         bytes += counted as u64;
-        insert.execute(params![task, seq.cast_signed(), at, kind, data, call, hash, blob]).map_err(failed(WHAT))?;
+        let place = match (feed, &entry.body) {
+            (Some(namespace), Body::Event(kind, _)) if WebhookEvent::of(kind).is_some() => {
+                Some(feed::next(tx, namespace)?)
+            }
+            _ => None,
+        };
+        hooked |= place.is_some_and(|place| place.hooked);
+        news |= place.is_some();
+        let (namespace, number) = (place.map(|place| place.namespace), place.map(|place| place.news));
+        insert
+            .execute(params![task, seq.cast_signed(), at, kind, data, call, hash, blob, namespace, number])
+            .map_err(failed(WHAT))?;
+        if matches!(entry.body, Body::Event(EventKind::Refused { .. }, _)) {
+            tx.notices.push(Notice::Refused);
+        }
     }
     if seq > last {
         tx.notices.push(Notice::Entries { task });
     }
-    Ok(Appended { last: seq, bytes })
+    if let Some(namespace) = feed.filter(|_| news) {
+        tx.notices.push(Notice::News { namespace: namespace.to_owned() });
+    }
+    Ok(Appended { last: seq, bytes, hooked, news })
 }
 
 /// How a body is stored.
@@ -169,6 +200,6 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, StoreError>> {
     Ok(Ok(StoredEntry { seq, stamp, body }))
 }
 
-fn parse(data: &str) -> Result<EventKind, StoreError> {
+pub(super) fn parse(data: &str) -> Result<EventKind, StoreError> {
     serde_json::from_str(data).map_err(damaged(WHAT))
 }

@@ -8,6 +8,7 @@ mod doctor;
 mod events;
 mod failure;
 mod keys;
+mod feed;
 mod notice;
 mod owners;
 mod plugins;
@@ -17,6 +18,7 @@ mod schema;
 mod step;
 mod tasks;
 mod tokens;
+mod webhooks;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +30,7 @@ pub(crate) use children::{Kin, ended as ended_children, outcome, started as chil
 pub use doctor::{Examination, Finding, examine};
 pub(crate) use events::{all as journal, kept, keys_before, of_segment, public, seed};
 pub(crate) use keys::code_key;
+pub(crate) use feed::{last as feed_end, page as feed_page};
 pub(crate) use notice::{Notice, Notify};
 pub(crate) use owners::{
     Moved, Owners, Predecessor, beat, beats, claim, claim_batch, enrol, forget, others_with_work, release,
@@ -41,10 +44,15 @@ pub(crate) use removal::{hide_ended, sweep};
 pub(crate) use step::{HttpUse, Rebuild, Step, Taken};
 pub(crate) use tasks::{
     Due, Inserted, NewRow, RunRow, by_prefix, due, expire, limits_of, list as tasks, number, owe,
-    remove as remove_task, run_row, unfinished, view, written_since,
+    remove as remove_task, run_row, unfinished, unfinished_by_state, view, written_since,
 };
 pub(crate) use tokens::{all as tokens, insert as insert_token, one as token, remove as remove_token};
-pub(crate) use writer::Tx;
+pub(crate) use webhooks::{
+    Outgo, Tried, callback_secret, deliveries, disable as disable_webhook, due as outbox, forget as forget_deliveries,
+    insert as insert_webhook, let_go, list as webhooks, pending as pending_deliveries, redeliver,
+    remove as remove_webhook, senders, take as take_deliveries, tried as delivery_tried,
+};
+pub(crate) use writer::{Commits, Tx};
 
 use crate::StoreError;
 use crate::testing::CrashPlan;
@@ -81,6 +89,11 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         self.writer.write(what, job)
+    }
+
+    /// What was written so far.
+    pub fn commits(&self) -> &Commits {
+        &self.writer.commits
     }
 
     /// Runs `what` on a connection that only reads.

@@ -1,5 +1,9 @@
 //! What others hear once a transaction is on disk.
 
+use std::time::Duration;
+
+use crate::task::TaskState;
+
 /// Something that was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Notice {
@@ -9,6 +13,14 @@ pub(crate) enum Notice {
     Inbox { task: i64 },
     /// A task must be looked at by this time.
     Due { at: u64 },
+    /// A namespace has news.
+    News { namespace: String },
+    /// There is something to send.
+    Outbox,
+    /// A task has ended.
+    Ended { digest: String, tool: String, state: TaskState, took: Duration, fuel: u64 },
+    /// A guest was refused something.
+    Refused,
     /// Another process has committed something.
     Foreign,
 }

@@ -6,6 +6,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::failure::failed;
+use super::feed;
 use super::notice::Notice;
 use super::writer::Tx;
 use crate::StoreError;
@@ -49,6 +50,7 @@ pub(crate) fn hide_ended(tx: &mut Tx<'_>, before: Timestamp) -> Result<bool, Sto
         rows.collect::<Result<_, _>>().map_err(failed(WHAT))?
     };
     for &root in &trees {
+        feed::forget(tx, root)?;
         tx.sql
             .prepare_cached("UPDATE task SET removed = 1 WHERE root = ?1")
             .and_then(|mut update| update.execute(params![root]))

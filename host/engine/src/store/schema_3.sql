@@ -1,4 +1,64 @@
--- Where a namespace's readers go on from: its public entries in the order in which they were committed.
+-- Where a namespace's readers go on from: what its sessions should hear of, in the order in which it was committed. An entry
+-- that is news has a number within its namespace (`feed`): what others do is not to be seen by it.
+CREATE TABLE namespace (
+    id     INTEGER PRIMARY KEY,
+    name   TEXT NOT NULL UNIQUE,
+    -- The last number that was given, and the last that retention took.
+    news   INTEGER NOT NULL DEFAULT 0,
+    floor  INTEGER NOT NULL DEFAULT 0,
+    -- Webhooks that are on, and what its callbacks are signed with.
+    hooks  INTEGER NOT NULL DEFAULT 0,
+    secret TEXT
+);
+ALTER TABLE entry ADD COLUMN feed INTEGER;
+ALTER TABLE entry ADD COLUMN news INTEGER;
+CREATE UNIQUE INDEX entry_news ON entry (feed, news) WHERE news IS NOT NULL;
+
+-- Where the caller wants to be told of the task, as JSON; and the trace that it was started in.
+ALTER TABLE task ADD COLUMN callback TEXT;
+ALTER TABLE task ADD COLUMN traceparent TEXT;
+
+-- Who is sent word of a namespace's news. `disabled`: why no more.
+CREATE TABLE webhook (
+    id         TEXT PRIMARY KEY NOT NULL,
+    namespace  TEXT NOT NULL,
+    url        TEXT NOT NULL,
+    secret     TEXT NOT NULL,
+    -- A JSON list.
+    events     TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    disabled   TEXT
+) WITHOUT ROWID;
+CREATE INDEX webhook_namespace ON webhook (namespace);
+
+-- The outbox: a message to one receiver. It is written with what it tells of, and sent until it was received.
+CREATE TABLE delivery (
+    n          INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         TEXT NOT NULL UNIQUE,
+    namespace  TEXT NOT NULL,
+    -- NULL: a task's callback.
+    webhook    TEXT,
+    url        TEXT NOT NULL,
+    -- NULL: the webhook's, or the namespace's.
+    secret     TEXT,
+    task       TEXT NOT NULL,
+    event      TEXT NOT NULL,
+    body       TEXT NOT NULL,
+    state      TEXT NOT NULL DEFAULT 'pending',
+    created_at INTEGER NOT NULL,
+    -- When it is to be sent; NULL: no more. `owner`: who is sending it.
+    due_at     INTEGER,
+    owner      INTEGER,
+    tries      INTEGER NOT NULL DEFAULT 0,
+    status     INTEGER,
+    problem    TEXT,
+    tried_at   INTEGER,
+    ended_at   INTEGER
+);
+CREATE INDEX delivery_due ON delivery (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_namespace ON delivery (namespace, n);
+CREATE INDEX delivery_webhook ON delivery (webhook) WHERE webhook IS NOT NULL;
+CREATE INDEX delivery_ended ON delivery (ended_at) WHERE ended_at IS NOT NULL;
 
 -- What of HTTP a task has used: requests, and bytes of their bodies and of the responses'.
 ALTER TABLE task ADD COLUMN http_exchanges INTEGER NOT NULL DEFAULT 0;

@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::failure::{damaged, failed};
 use super::notice::Notice;
 use super::tasks::{limits, near};
+use super::webhooks::Tidings;
 use super::writer::Tx;
 use super::{Kin, NewRow, children, events, questions};
 use crate::clock::Timestamp;
@@ -118,6 +119,11 @@ struct Columns {
     kin: Option<Kin>,
     retry: Option<RetryPolicy>,
     journal_bytes: u64,
+    namespace: String,
+    digest: String,
+    tool: String,
+    created_at: Timestamp,
+    callback: Option<String>,
     limits: Limits,
     near: Near,
 }
@@ -207,7 +213,9 @@ impl Step {
         }
         let public = entries.iter().rposition(|entry| matches!(entry.body, Body::Event(..)));
         columns.public_seq = public.map_or(columns.public_seq, |place| columns.last_seq + place as u64 + 1);
-        let appended = events::append(tx, task, columns.last_seq, &entries)?;
+        let feed = columns.kin.is_none().then_some(columns.namespace.as_str());
+        let first = columns.last_seq + 1;
+        let appended = events::append(tx, task, columns.last_seq, &entries, feed)?;
         columns.last_seq = appended.last;
         columns.journal_bytes += appended.bytes;
         let ended = columns.life.state.is_terminal();
@@ -228,6 +236,15 @@ impl Step {
             }
         }
         columns.store(tx, task, now, &used, further)?;
+        if appended.hooked || (appended.news && columns.callback.is_some()) {
+            let (namespace, callback) = (columns.namespace.as_str(), columns.callback.as_deref());
+            Tidings { namespace, task, callback, first, entries: &entries }.post(tx)?;
+        }
+        if let Some(at) = columns.ended_at.filter(|_| !found.is_terminal()) {
+            let (digest, tool) = (std::mem::take(&mut columns.digest), std::mem::take(&mut columns.tool));
+            let (state, took) = (columns.life.state, at.since(columns.created_at));
+            tx.notices.push(Notice::Ended { digest, tool, state, took, fuel: columns.fuel });
+        }
         // From here on the row says where the task stands: those above and below it may write to its journal.
         if let Some(kin) = &columns.kin {
             children::show_above(tx, task, kin, &entries, now)?;
@@ -471,7 +488,8 @@ fn load(tx: &Tx<'_>, task: i64, lease: Option<Lease>) -> Result<Columns, StoreEr
         .prepare_cached(
             "SELECT state, waiting_on, wait_until, cancel, attempt, failures, begun, ticket, attempt_seq, segment,
                     segment_seq, ticket_same, last_seq, deadline, ended_at, ended_seq, progress, fuel, owner, epoch,
-                    public_seq, parent, root, child, depth, retry, journal_bytes, limits, near
+                    public_seq, parent, root, child, depth, retry, journal_bytes, limits, near,
+                    namespace, digest, tool, created_at, callback
              FROM task WHERE n = ?1",
         )
         .map_err(failed(WHAT))?;
@@ -529,6 +547,11 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Result<Columns, StoreError>> {
         kin,
         retry,
         journal_bytes: row.get::<_, i64>(26)?.cast_unsigned(),
+        namespace: row.get(29)?,
+        digest: row.get(30)?,
+        tool: row.get(31)?,
+        created_at: timestamp(row.get(32)?),
+        callback: row.get(33)?,
         limits: limits(row, 27)?,
         near: near(row, 28)?,
     }))

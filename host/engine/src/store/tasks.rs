@@ -9,7 +9,7 @@ use super::step::{HttpUse, Lease, Step};
 use super::writer::Tx;
 use super::{Kin, Owners, children, events, plugins, questions, removal};
 use crate::clock::Timestamp;
-use crate::host::TaskFilter;
+use crate::host::{Callback, TaskFilter};
 use crate::journal::{EventKind, NewEntry};
 use crate::limits::{Limit, Near};
 use crate::plugin::Grants;
@@ -40,6 +40,10 @@ pub(crate) struct NewRow {
     pub created_at: Timestamp,
     pub deadline: Timestamp,
     pub owner: i64,
+    /// Where the caller wants to be told of it.
+    pub callback: Option<Callback>,
+    /// The trace that it was started in.
+    pub traceparent: Option<String>,
     pub started: EventKind,
 }
 
@@ -104,6 +108,8 @@ pub(crate) struct RunRow {
     pub standing: u64,
     /// How often its `cancel-task` was called and has not returned.
     pub cancel_tries: u32,
+    /// The trace that it was started in.
+    pub traceparent: Option<String>,
 }
 
 impl NewRow {
@@ -141,14 +147,16 @@ impl NewRow {
         };
         let retry = self.retry.as_ref().map(serde_json::to_string).transpose();
         let retry = retry.map_err(|error| Error::Fault(error.to_string()))?;
+        let callback = self.callback.as_ref().map(serde_json::to_string).transpose();
+        let callback = callback.map_err(|error| Error::Fault(error.to_string()))?;
         let now = self.created_at.as_millis().cast_signed();
         tx.sql
             .prepare_cached(
                 "INSERT INTO task (id, namespace, session, digest, tool, input, context, settings, limits, idem_key,
                                    idem_hash, state, created_at, updated_at, deadline, last_seq, public_seq,
-                                   owner, epoch, grants, parent, root, child, depth, retry)
+                                   owner, epoch, grants, parent, root, child, depth, retry, callback, traceparent)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'queued', ?12, ?12, ?13, 1, 1, ?14, 1,
-                         ?15, ?16, ?17, ?18, ?19, ?20)",
+                         ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
             )
             .and_then(|mut insert| {
                 insert.execute(params![
@@ -172,11 +180,13 @@ impl NewRow {
                     self.kin.map(|kin| kin.handle),
                     self.kin.map_or(0, |kin| kin.depth),
                     retry,
+                    callback,
+                    self.traceparent,
                 ])
             })
             .map_err(failed(WHAT))?;
         let n = tx.sql.last_insert_rowid();
-        events::append(tx, n, 0, &[NewEntry::outside(self.created_at, self.started)])?;
+        events::append(tx, n, 0, &[NewEntry::outside(self.created_at, self.started)], None)?;
         Ok(Inserted::New { n })
     }
 
@@ -220,6 +230,7 @@ impl NewRow {
             replay_fuel: 0,
             standing: 0,
             cancel_tries: 0,
+            traceparent: self.traceparent,
         }
     }
 }
@@ -237,7 +248,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
         "SELECT n, id, digest, tool, input, context, settings, session, limits, created_at, deadline, state, cancel,
                 attempt, attempt_seq, segment, segment_seq, ticket, ticket_same, due_at, fuel, run_ms, begun, failures,
                 owner, epoch, waiting_on, deaths, suspect, namespace, grants, coalesce(root, n), depth,
-                replay_fuel, standing, cancel_tries, http_exchanges, http_bytes, near
+                replay_fuel, standing, cancel_tries, http_exchanges, http_bytes, near, traceparent
          FROM task WHERE n = ?1",
     )
     .and_then(|mut select| {
@@ -288,6 +299,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                     replay_fuel: row.get::<_, i64>(33)?.cast_unsigned(),
                     standing: row.get::<_, i64>(34)?.cast_unsigned(),
                     cancel_tries: row.get(35)?,
+                    traceparent: row.get(39)?,
                 })
             })
             .optional()
@@ -442,6 +454,17 @@ pub(crate) fn unfinished(sql: &Connection, plugin: &str) -> Result<Vec<(i64, Str
         )
         .map_err(failed(WHAT))?;
     let rows = select.query_map(params![plugin], |row| Ok((row.get(0)?, row.get(1)?))).map_err(failed(WHAT))?;
+    rows.collect::<Result<_, _>>().map_err(failed(WHAT))
+}
+
+/// How many tasks of all namespaces have not ended, by their state.
+pub(crate) fn unfinished_by_state(sql: &Connection) -> Result<Vec<(TaskState, u64)>, StoreError> {
+    let mut select = sql
+        .prepare_cached("SELECT state, count(*) FROM task WHERE ended_at IS NULL GROUP BY state")
+        .map_err(failed(WHAT))?;
+    let rows = select
+        .query_map([], |row| Ok((state(row, 0)?, row.get::<_, i64>(1)?.cast_unsigned())))
+        .map_err(failed(WHAT))?;
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
 }
 

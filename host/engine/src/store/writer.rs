@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -68,10 +69,20 @@ where
     }
 }
 
+/// What the writer has done.
+#[derive(Debug, Default)]
+pub(crate) struct Commits {
+    /// Transactions.
+    pub commits: AtomicU64,
+    /// Writes in them.
+    pub writes: AtomicU64,
+}
+
 /// Hands jobs to the thread that writes. Dropping the last one ends the thread.
 pub(super) struct Writer {
     jobs: Option<Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
+    pub commits: Arc<Commits>,
 }
 
 impl Writer {
@@ -82,10 +93,12 @@ impl Writer {
         crash: Arc<CrashPlan>,
     ) -> std::io::Result<Self> {
         let (jobs, queue) = channel();
+        let commits = Arc::new(Commits::default());
+        let counted = commits.clone();
         let thread = std::thread::Builder::new().name("longhaul-writer".into()).spawn(move || {
-            Thread { connection, path, notify, crash, seen: 0 }.run(&queue);
+            Thread { connection, path, notify, crash, seen: 0, commits: counted }.run(&queue);
         })?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), commits })
     }
 
     /// Runs `job` in the next transaction; resolves when that is on disk. Jobs are run in the order of these calls,
@@ -129,6 +142,7 @@ struct Thread {
     crash: Arc<CrashPlan>,
     /// The last `data_version` seen: it changes when another connection has committed.
     seen: i64,
+    commits: Arc<Commits>,
 }
 
 impl Thread {
@@ -160,6 +174,10 @@ impl Thread {
     fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {
         let mut notices = Vec::new();
         let committed = self.transaction(&mut group, &mut notices);
+        if committed.is_ok() {
+            self.commits.commits.fetch_add(1, Ordering::Relaxed);
+            self.commits.writes.fetch_add(group.len() as u64, Ordering::Relaxed);
+        }
         if committed.is_ok() && !notices.is_empty() {
             (self.notify)(notices);
         }

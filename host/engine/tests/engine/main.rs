@@ -8,6 +8,7 @@ mod common;
 mod disk;
 mod doctor;
 mod every_limit;
+mod feed;
 mod hostile;
 mod hosts;
 mod install;

@@ -34,7 +34,8 @@ macro_rules! shapes {
     };
 }
 
-shapes!(Task TaskAndEvents TaskList Cancelled Settled Waited ToolList PluginList Plugin);
+shapes!(Task TaskAndEvents TaskList Cancelled Settled Waited ToolList PluginList Plugin
+    FeedPage WebhookList Webhook Secret DeliveryList);
 
 pub(super) fn routes(document: OpenApi) -> Router {
     let document: Bytes = complete(document).to_string().into();

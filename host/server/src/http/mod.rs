@@ -4,12 +4,15 @@ mod answer;
 mod document;
 mod events;
 mod extract;
+mod feed;
 mod health;
 mod key;
+mod metrics;
 mod start;
 mod tasks;
 mod tools;
 mod wait;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -50,6 +53,14 @@ fn v1(shared: &Shared) -> OpenApiRouter<Arc<Shared>> {
         .routes(routes!(tasks::cancel))
         .routes(routes!(answer::answer))
         .routes(routes!(wait::several))
+        .routes(routes!(feed::feed))
+        .routes(routes!(webhooks::list, webhooks::add))
+        .routes(routes!(webhooks::remove))
+        .routes(routes!(webhooks::enable))
+        .routes(routes!(webhooks::callback_secret))
+        .routes(routes!(webhooks::deliveries))
+        .routes(routes!(webhooks::redeliver))
+        .routes(routes!(metrics::metrics))
         .layer(DefaultBodyLimit::max(shared.config.body_bytes));
     plugins.merge(rest)
 }

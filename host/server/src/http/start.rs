@@ -32,12 +32,18 @@ pub(super) struct NewTask {
     context: Value,
     /// How long the task may live, from now: 90 days at most and if left out.
     deadline_seconds: Option<u64>,
+    /// Where to send word of what happens to the task: questions, replies, the end. Messages are as Standard Webhooks has it.
+    callback_url: Option<String>,
+    /// What they are signed with: `whsec_` and 24 to 64 bytes in Base64. Left out: the secret of the namespace, which
+    /// `/v1/callback-secret` shows.
+    callback_secret: Option<String>,
 }
 
 /// Starts a task. When the answer comes it is on disk, and outlives the process and the power.
 #[utoipa::path(
     post, path = "/v1/tasks", tag = "tasks", request_body = NewTask,
     params(
+        ("traceparent" = Option<String>, Header, description = "The trace that the task belongs to (W3C Trace Context)"),
         ("Idempotency-Key" = Option<String>, Header,
          description = "The same key and body again give the same task. Good for as long as the task is kept"),
     ),
@@ -66,6 +72,14 @@ pub(super) async fn start(
     if let Some(seconds) = wanted.deadline_seconds {
         new = new.deadline(Duration::from_secs(seconds));
     }
+    match (wanted.callback_url, wanted.callback_secret) {
+        (Some(url), secret) => new = new.callback(url, secret),
+        (None, Some(_)) => return Err(Problem::invalid("`callback_secret` needs a `callback_url`")),
+        (None, None) => {}
+    }
+    if let Some(trace) = traceparent(&headers) {
+        new = new.traceparent(trace);
+    }
     if let Some(key) = idempotency_key(&headers)? {
         new = new.idempotency_key(key);
     }
@@ -83,4 +97,11 @@ pub(super) async fn start(
     let location = HeaderValue::try_from(format!("/v1/tasks/{}", started.id));
     let location = location.map_err(|_| Problem::from(Error::Fault("a task's id is no header".into())))?;
     Ok((StatusCode::ACCEPTED, [(header::LOCATION, location)], axum::Json(task)).into_response())
+}
+
+/// The trace that the caller is in. One that is none is not the caller's mistake alone, and no reason to refuse a task: as the
+/// standard says, it is as if there were none.
+fn traceparent(headers: &HeaderMap) -> Option<String> {
+    let given = headers.get("traceparent")?.to_str().ok()?;
+    longhaul::is_traceparent(given).then(|| given.to_owned())
 }
