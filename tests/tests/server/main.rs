@@ -4,4 +4,3 @@ mod access;
 mod feed;
 mod metrics;
 mod tasks;
-mod webhooks;

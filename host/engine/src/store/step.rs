@@ -406,7 +406,7 @@ impl Columns {
         for (limit, used) in [(Limit::journal_entries, self.acts(false)), (Limit::journal, self.journal_bytes)] {
             if self.limits.is_near(limit, used) && self.near.add(limit) {
                 let told = NewEntry::outside(now, EventKind::LimitNear(self.limits.used(limit, used)));
-                let appended = events::append(tx, task, self.last_seq, &[told])?;
+                let appended = events::append(tx, task, self.last_seq, &[told], None)?;
                 self.last_seq = appended.last;
                 self.public_seq = appended.last;
             }

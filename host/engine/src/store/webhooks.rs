@@ -327,9 +327,9 @@ pub(crate) fn tried(tx: &Tx<'_>, sent: &Outgo, how: &Tried, now: Timestamp) -> R
         .map_err(failed(WHAT))?;
     if let Some(hook) = sent.webhook.as_deref().filter(|_| how.gone) {
         // It may have been removed meanwhile.
-        match disable(tx, &sent.namespace, hook, Some("its receiver answered 410 Gone"), now) {
-            Err(Error::Store(error)) => return Err(error),
-            Ok(()) | Err(_) => {}
+        let why = Some("its receiver answered 410 Gone");
+        if let Err(Error::Store(error)) = disable(tx, &sent.namespace, hook, why, now) {
+            return Err(error);
         }
     }
     Ok(())
