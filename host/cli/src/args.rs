@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use longhaul::{Limits, Scope, TaskState};
 
 use crate::exit::EXIT_CODES;
+use crate::grant::{From, Grant};
 
 /// Runs the long jobs of AI agents: sandboxed WebAssembly tools as background tasks that survive crashes.
 #[derive(Debug, Parser)]
@@ -175,9 +176,10 @@ pub struct Run {
     /// A setting that the plugin declares
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub settings: Vec<(String, String)>,
-    /// Something that the plugin declares and may then use, it and the tools that it starts: tool:PLUGIN/TOOL
-    #[arg(long = "grant", value_name = "KIND:NAME", value_parser = grant)]
-    pub grants: Vec<String>,
+    /// Something that the plugin declares and may then use in this task, it and the tools that it starts: http:HOST,
+    /// tool:PLUGIN/TOOL, setting:NAME=VALUE
+    #[arg(long = "grant", value_name = "KIND:NAME")]
+    pub grants: Vec<Grant>,
     /// Idempotency key: the same key and input again give the same task
     #[arg(long)]
     pub key: Option<String>,
@@ -300,11 +302,19 @@ pub enum Plugin {
     },
     /// List installed plugins
     Ls,
-    /// Show what a plugin offers and needs
+    /// Show what a plugin offers and needs, and which of its needs are granted
     Inspect {
         /// A component file, or the name or digest of an installed plugin
         plugin: String,
+        /// Whose grants
+        #[arg(long, value_name = "NS", default_value = longhaul::DEFAULT_NAMESPACE)]
+        namespace: String,
     },
+    /// Grant something to a plugin, in longhaul.toml
+    #[command(after_help = GRANT_HELP)]
+    Grant(Grants),
+    /// Take back what was granted to a plugin, in longhaul.toml
+    Revoke(Revoke),
     /// Replay the unfinished tasks of a plugin against a new build of it, which is not installed
     #[command(after_help = EXIT_CODES)]
     CheckUpgrade {
@@ -318,6 +328,43 @@ pub enum Plugin {
     },
 }
 
+const GRANT_HELP: &str = "\
+It counts at once, for tasks that run too. Secrets are named, never given:
+  longhaul plugin grant remote-job secret:token=build-farm --from env:BUILD_FARM_TOKEN --to api.example.com --as bearer";
+
+#[derive(Debug, Args)]
+pub struct Grants {
+    /// The plugin's name; it need not be installed yet
+    pub plugin: String,
+    /// http:HOST, tool:PLUGIN/TOOL, setting:NAME=VALUE, secret:NAME or, where [secrets] calls it differently, secret:NAME=SECRET
+    #[arg(required = true, value_name = "KIND:NAME")]
+    pub grants: Vec<Grant>,
+    /// In this namespace only
+    #[arg(long, value_name = "NS")]
+    pub namespace: Option<String>,
+    /// Of a secret: where it may go
+    #[arg(long, value_name = "HOST")]
+    pub to: Vec<String>,
+    /// Of a secret: how it is put into requests: bearer, header:NAME, basic:USER, query:NAME, placeholder
+    #[arg(long = "as", value_name = "HOW")]
+    pub place: Option<String>,
+    /// Of a secret: where it is, if [secrets] does not say so yet: env:VARIABLE, file:PATH
+    #[arg(long, value_name = "WHERE")]
+    pub from: Option<From>,
+}
+
+#[derive(Debug, Args)]
+pub struct Revoke {
+    /// The plugin's name
+    pub plugin: String,
+    /// http:HOST, tool:PLUGIN/TOOL, setting:NAME, secret:NAME
+    #[arg(required = true, value_name = "KIND:NAME")]
+    pub grants: Vec<Grant>,
+    /// What this namespace has of its own
+    #[arg(long, value_name = "NS")]
+    pub namespace: Option<String>,
+}
+
 fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -329,14 +376,6 @@ fn limit(text: &str) -> Result<(String, String), String> {
     let (name, value) = name_and_value(text)?;
     Limits::default().set(&name, &value).map_err(|error| error.to_string())?;
     Ok((name, value))
-}
-
-/// The name of a tool: nothing else can be granted yet.
-fn grant(text: &str) -> Result<String, String> {
-    match text.split_once(':') {
-        Some(("tool", name)) if name.contains('/') => Ok(name.to_owned()),
-        _ => Err("it must be tool:PLUGIN/TOOL".to_owned()),
-    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -362,14 +401,14 @@ mod tests {
         assert_eq!(run.asked.answers, ["true", "-1"]);
         assert_eq!(run.input.as_deref(), Some("-"));
         assert_eq!(run.settings, [("k".to_owned(), "v".to_owned())]);
-        assert_eq!(run.grants, ["p/t"]);
+        assert_eq!(run.grants, ["tool:p/t".parse().unwrap()]);
         assert_eq!(run.deadline, Some(Duration::from_secs(7200)));
         assert_eq!(run.retries, Some(0));
     }
 
     #[test]
     fn a_grant_names_its_kind() {
-        for wrong in ["p/t", "tool:", "tool:p", "http:example.com/x"] {
+        for wrong in ["p/t", "tool:", "tool:p", "file:x", "http"] {
             assert!(Cli::try_parse_from(["longhaul", "run", "p.wasm", "--grant", wrong]).is_err(), "{wrong}");
         }
     }

@@ -100,17 +100,22 @@ impl Problem {
 
 impl From<longhaul::Error> for Problem {
     fn from(error: longhaul::Error) -> Self {
-        use longhaul::{Error, PluginError, StoreError};
+        use longhaul::{Error, NeedKind, PluginError, StoreError};
         let problem = Self::new(error.to_string());
         match error {
             Error::Fault(_) => Self { exit: Exit::Broke, ..problem },
             Error::UnknownTask(_) | Error::AmbiguousTask(_) => problem.hint("`longhaul tasks ls` lists the tasks"),
-            Error::MissingGrant { kind: longhaul::NeedKind::Setting, name, .. } => {
-                problem.hint(format!("give it with `--set {name}=VALUE`"))
-            }
-            Error::MissingGrant { kind: longhaul::NeedKind::Tool, name, .. } => {
-                problem.hint(format!("grant it with `--grant tool:{name}`"))
-            }
+            Error::MissingGrant { plugin, kind, name, .. } => problem.hint(match kind {
+                NeedKind::Setting => format!(
+                    "or `longhaul plugin grant {plugin} setting:{name}=VALUE`; for this task alone, `--set {name}=VALUE`"
+                ),
+                NeedKind::Secret => {
+                    format!("or `longhaul plugin grant {plugin} secret:{name} --from env:VARIABLE --to HOST --as bearer`")
+                }
+                NeedKind::Http | NeedKind::Tool => format!(
+                    "or `longhaul plugin grant {plugin} {kind}:{name}`; for this task alone, `--grant {kind}:{name}`"
+                ),
+            }),
             Error::UnknownQuestion { task, open, .. } if !open.is_empty() => {
                 problem.hint(format!("`longhaul tasks show {task}` shows the open ones"))
             }

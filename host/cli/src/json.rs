@@ -3,7 +3,9 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use longhaul::{Event, Examination, Finding, Heard, Plugin, Replayed, Task, TaskId, TaskUpgrade, Token};
+use longhaul::{
+    Event, Examination, Finding, Heard, NeedKind, NeedVerdict, Plugin, Replayed, Task, TaskId, TaskUpgrade, Token,
+};
 use serde::Serialize;
 
 use crate::exit::Problem;
@@ -22,6 +24,24 @@ pub enum Line<'a> {
     Task(&'a Task),
     /// A plugin.
     Plugin(&'a Plugin),
+    /// A plugin, and what becomes of each of its needs.
+    #[serde(rename = "plugin")]
+    Inspected {
+        #[serde(flatten)]
+        plugin: &'a Plugin,
+        namespace: &'a str,
+        needs: &'a [NeedVerdict],
+    },
+    /// What `plugin grant` or `plugin revoke` did.
+    Grant {
+        done: &'static str,
+        plugin: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<&'a str>,
+        kind: NeedKind,
+        name: &'a str,
+        file: &'a Path,
+    },
     /// What a replayed task says, and what came from outside.
     Replay {
         task: &'a TaskId,

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use console::style;
-use longhaul::{Host, Pace, Plugin, Tool};
+use longhaul::{Host, NeedVerdict, Pace, Plugin, Tool, Verdict};
 use serde_json::Value;
 
 use crate::app::App;
@@ -16,14 +16,16 @@ use crate::table::Table;
 use crate::text::{count, line, lines};
 use crate::view::say;
 use crate::words::indented;
-use crate::{args, json, replay};
+use crate::{args, grant, json, replay};
 
 pub async fn plugin(app: &App, command: args::Plugin) -> Result<Exit, Problem> {
     let host = app.open().await?;
     let done = match command {
         args::Plugin::Add { file } => add(app, &host, &file).await,
         args::Plugin::Ls => list(app, &host).await,
-        args::Plugin::Inspect { plugin } => inspect(app, &host, &plugin).await,
+        args::Plugin::Inspect { plugin, namespace } => inspect(app, &host, &plugin, &namespace).await,
+        args::Plugin::Grant(args) => grant::grant(app, &host, &args).await,
+        args::Plugin::Revoke(args) => grant::revoke(app, &args),
         args::Plugin::CheckUpgrade { file } => {
             let checked = replay::check_upgrade(app, &host, &file).await;
             host.shutdown().await;
@@ -76,20 +78,21 @@ async fn list(app: &App, host: &Host) -> Result<(), Problem> {
 }
 
 /// A file is looked into, and not installed.
-async fn inspect(app: &App, host: &Host, named: &str) -> Result<(), Problem> {
+async fn inspect(app: &App, host: &Host, named: &str, namespace: &str) -> Result<(), Problem> {
     let plugin = match host.plugin(named).await {
         _ if looks_like_a_file(named) => host.inspect_file(named).await?,
         Err(longhaul::Error::UnknownPlugin(_)) if Path::new(named).is_file() => host.inspect_file(named).await?,
         found => found?,
     };
+    let needs = host.policy().verdicts(namespace, &plugin.manifest);
     if app.json {
-        return json::print(&json::Line::Plugin(&plugin));
+        return json::print(&json::Line::Inspected { plugin: &plugin, namespace, needs: &needs });
     }
     let mut out = std::io::stdout().lock();
-    out.write_all(page(&plugin).as_bytes()).and_then(|()| out.flush()).map_err(|e| Problem::output(&e))
+    out.write_all(page(&plugin, &needs).as_bytes()).and_then(|()| out.flush()).map_err(|e| Problem::output(&e))
 }
 
-fn page(plugin: &Plugin) -> String {
+fn page(plugin: &Plugin, needs: &[NeedVerdict]) -> String {
     let manifest = &plugin.manifest;
     let mut page = String::new();
     let _ = writeln!(page, "{} {}", style(line(&plugin.name)).bold(), line(&plugin.version));
@@ -104,12 +107,19 @@ fn page(plugin: &Plugin) -> String {
     for tool in &manifest.tools {
         let _ = write!(page, "\n{}", self::tool(tool));
     }
-    if !manifest.needs.is_empty() {
+    if !needs.is_empty() {
         let _ = writeln!(page, "\n{}", style("needs").bold());
     }
-    for need in &manifest.needs {
-        let optional = if need.required { "" } else { " (optional)" };
-        let _ = writeln!(page, "  {} {}{optional}: {}", need.kind.as_str(), line(&need.name), line(&need.why));
+    for NeedVerdict { kind, name, verdict, required, why, .. } in needs {
+        let verdict = match verdict {
+            Verdict::Granted => style("granted    ").green(),
+            Verdict::NotGranted if *required => style("not granted").red(),
+            Verdict::NotGranted => style("not granted").yellow(),
+            Verdict::NotNeeded => style("not needed ").dim(),
+        };
+        let optional = if *required || why.is_empty() { "" } else { " (optional)" };
+        let why = if why.is_empty() { String::new() } else { format!(": {}", line(why)) };
+        let _ = writeln!(page, "  {verdict} {kind} {}{optional}{why}", line(name));
     }
     page
 }

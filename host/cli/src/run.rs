@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use longhaul::{Host, NewTask, Plugin, RetryPolicy, Tool};
+use longhaul::{Host, NeedKind, NewTask, Plugin, RetryPolicy, Tool};
 use serde_json::Value;
 
 use crate::app::App;
 use crate::args::Run;
 use crate::exit::{Exit, Problem};
 use crate::follow::{Begun, Follow};
+use crate::grant::Grant;
 use crate::json::place;
 use crate::signals::{RELEASE, Signals};
 use crate::text::line;
@@ -51,8 +52,19 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
     for (name, value) in args.settings {
         new = new.setting(name, value);
     }
-    for tool in args.grants {
-        new = new.grant_tool(tool);
+    for Grant { kind, name, value } in args.grants {
+        new = match (kind, value) {
+            (NeedKind::Tool, _) => new.grant_tool(name),
+            (NeedKind::Http, _) => new.grant_http(name),
+            (NeedKind::Setting, Some(value)) => new.setting(name, value),
+            (NeedKind::Setting, None) => {
+                return Err(Problem::new(format!("a setting is granted by its value: setting:{name}=VALUE")));
+            }
+            (NeedKind::Secret, _) => {
+                return Err(Problem::new("a secret is not granted to a single task")
+                    .hint(format!("`longhaul plugin grant {} secret:{name} …` grants it to the plugin", plugin.name)));
+            }
+        };
     }
 
     // From here Ctrl-C is for the task.

@@ -50,6 +50,16 @@ pub enum Error {
         /// The plugin's reason.
         why: String,
     },
+    /// A secret that the plugin needs is granted, and not where the operator says.
+    #[error("`{plugin}` can't do without secret `{name}`: {problem}")]
+    Secret {
+        /// The plugin that needs it.
+        plugin: String,
+        /// What the plugin calls it.
+        name: String,
+        /// What is wrong with its source. Nothing of the secret is in it.
+        problem: String,
+    },
     /// The operator has pinned the plugin to another digest.
     #[error("`{plugin}` is pinned to {pinned} in longhaul.toml, and this is {found}; change its `digest` to allow it")]
     Pinned {

@@ -3,6 +3,7 @@
 mod answers;
 mod children;
 mod data;
+mod grants;
 mod input;
 mod json;
 mod limits;

@@ -28,8 +28,8 @@ impl Host {
     /// # Errors
     ///
     /// Whatever would keep the task from being done refuses it here: [`Error::UnknownPlugin`], [`Error::UnknownTool`],
-    /// [`Error::Input`], [`Error::MissingGrant`], [`Error::UndeclaredGrant`], [`Error::Pinned`], [`Error::OutOfRange`],
-    /// [`Error::UnknownLimit`],
+    /// [`Error::Input`], [`Error::MissingGrant`], [`Error::UndeclaredGrant`], [`Error::Secret`], [`Error::Pinned`],
+    /// [`Error::OutOfRange`], [`Error::UnknownLimit`],
     /// [`Error::IdempotencyMismatch`], [`Error::QueueFull`], [`Error::Store`]. Nothing is taken then.
     pub async fn start(&self, new: NewTask) -> Result<Started, Error> {
         let runner = self.runner();

@@ -26,7 +26,8 @@ impl LimitUnit {
         }
     }
 
-    fn read(self, text: &str) -> Option<u64> {
+    /// The amount that a text says.
+    pub(crate) fn read(self, text: &str) -> Option<u64> {
         if self == Self::Time {
             return u64::try_from(humantime::parse_duration(text).ok()?.as_millis()).ok();
         }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
-use crate::QueueLimits;
 use crate::egress::{HttpConfig, HttpRule, SecretSource, SecretUse};
 use crate::limits::Section;
 use crate::plugin::{NeedKind, is_plugin_name};
+use crate::{LimitUnit, QueueLimits};
 
 /// Characters of a digest.
 const DIGEST: usize = 64;
@@ -239,9 +239,7 @@ fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         Amount::Bytes(bytes) => return Ok(bytes),
         Amount::Text(text) => text,
     };
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
-    let found = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?.trim_end(), *shift)));
-    let (digits, shift) = found.unwrap_or((&text, 0));
-    let amount = digits.parse::<u64>().ok().and_then(|amount| amount.checked_mul(1 << shift));
-    amount.ok_or_else(|| de::Error::custom("a number of bytes is written as 65536, \"64KiB\" or \"1GiB\""))
+    LimitUnit::Bytes
+        .read(&text)
+        .ok_or_else(|| de::Error::custom("a number of bytes is written as 65536, \"64KiB\" or \"1GiB\""))
 }

@@ -92,14 +92,18 @@ impl Rights {
 
     /// Whether the plugin has what it cannot do without.
     pub fn suffice(&self, manifest: &Manifest) -> Result<(), Error> {
-        match manifest.needs.iter().find(|need| need.required && !self.meet(need)) {
-            Some(need) => Err(Error::MissingGrant {
-                plugin: manifest.name.clone(),
-                kind: need.kind,
-                name: need.name.clone(),
-                why: need.why.clone(),
-            }),
-            None => Ok(()),
+        let plugin = || manifest.name.clone();
+        for need in manifest.needs.iter().filter(|need| need.required) {
+            let name = need.name.clone();
+            if !self.meet(need) {
+                return Err(Error::MissingGrant { plugin: plugin(), kind: need.kind, name, why: need.why.clone() });
+            }
+            let granted = self.secrets.iter().filter(|secret| need.kind == NeedKind::Secret && secret.name == name);
+            for secret in granted {
+                let missing = |problem| Error::Secret { plugin: plugin(), name: name.clone(), problem };
+                secret.check().map_err(missing)?;
+            }
         }
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::{Asker, Policy, Rights, Verdict};
 use crate::egress::HttpRule;
+use crate::limits::{HostLimit, Limit};
 use crate::plugin::{Grants, Manifest, NeedKind};
 
 /// A plugin `desk` with these needs.
@@ -165,11 +166,16 @@ fn the_reference_is_the_default_and_each_of_its_lines_is_a_setting() {
     assert_eq!(Policy::parse(REFERENCE).unwrap(), Policy::default());
     let said = Policy::parse(&reference()).unwrap();
     assert_eq!(*said.host(), super::HostSection::default());
+    assert_eq!(said.limits(), Policy::default().limits());
 }
 
 #[test]
 fn the_reference_has_every_key() {
     let reference = reference();
+    let names = Limit::ALL.iter().map(|limit| limit.row().name);
+    for name in names.chain(HostLimit::ALL.iter().map(|limit| limit.row().name)) {
+        assert!(reference.contains(&format!("\n{name} = ")), "limit `{name}` is not in docs/longhaul.toml");
+    }
     for section in ["", "host", "host.plugin_queue", "http", "plugins.x", "namespaces.x", "secrets.x"] {
         let table = if section.is_empty() { String::new() } else { format!("[{section}]\n") };
         let error = Policy::parse(&format!("{table}what-is-this = 1")).unwrap_err().to_string();

@@ -40,6 +40,10 @@ impl Runner {
                 | Error::Pinned { .. }
                 | Error::Plugin(_)),
             ) => Ok(Err(Refusal::refused(error.to_string()))),
+            // Where it should be is no guest's business.
+            Err(Error::Secret { plugin, name, .. }) => {
+                Ok(Err(Refusal::refused(format!("`{plugin}` can't do without secret `{name}`, which is not there"))))
+            }
             Err(error) => Err(error),
         }
     }

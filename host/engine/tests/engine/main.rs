@@ -15,6 +15,7 @@ mod install;
 mod journal;
 mod kin;
 mod limits;
+mod policy;
 mod questions;
 mod queue;
 mod replay;

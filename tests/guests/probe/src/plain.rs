@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_sdk::{Output, Part, Task, ToolError};
+use longhaul_sdk::{Output, Part, Question, Task, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -59,6 +59,9 @@ pub struct Names {
     /// Settings to read.
     #[serde(default)]
     settings: Vec<String>,
+    /// Whether to ask a person first.
+    #[serde(default)]
+    ask: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -78,6 +81,9 @@ pub struct Identity {
 /// Returns what it knows about its call.
 #[longhaul_sdk::tool(read_only)]
 pub fn who_am_i(task: &Task, input: Names) -> Result<Identity, ToolError> {
+    if input.ask {
+        task.ask(Question::confirm("Now?"))?;
+    }
     let context = task.context().clone();
     Ok(Identity {
         task_id: task.id().into(),

@@ -28,6 +28,11 @@ impl fmt::Debug for SecretValue {
 }
 
 impl Secret {
+    /// Whether it can be read from where it is.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.read().map(drop).map_err(|failure| failure.why)
+    }
+
     /// Reads it from where it is. An error names the secret and its source, never what is in it.
     pub(in crate::egress) fn read(&self) -> Result<SecretValue, Failure> {
         let wrong =
