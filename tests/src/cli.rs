@@ -205,6 +205,13 @@ pub(crate) fn binary() -> PathBuf {
     workspace().join(std::env::var_os("LONGHAUL_BIN").expect("LONGHAUL_BIN: run `cargo xtask test`"))
 }
 
+/// The binary as a compiler of plugins, as it starts itself.
+pub fn compiler() -> Command {
+    let mut command = Command::new(binary());
+    command.arg("compile-plugin");
+    command
+}
+
 /// A built plugin.
 pub fn component(name: &str) -> String {
     let folder = std::env::var_os("LONGHAUL_COMPONENTS").expect("LONGHAUL_COMPONENTS: run `cargo xtask test`");

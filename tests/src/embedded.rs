@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
-use longhaul::{Event, EventKind, Host, Reply, TaskId};
+use longhaul::{Event, EventKind, Host, Reply, Task, TaskId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
@@ -42,6 +43,17 @@ fn copy(from: &Path, to: &Path) {
             true => copy(&entry.path(), &to),
             false => drop(std::fs::copy(entry.path(), to).expect("a file")),
         }
+    }
+}
+
+/// Looks at a task until it is so.
+pub async fn until(host: &Host, task: &TaskId, is: impl Fn(&Task) -> bool) -> Task {
+    loop {
+        let found = host.task(task).await.expect("the task is there");
+        if is(&found) {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 

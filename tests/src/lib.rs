@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod cli;
 pub mod embedded;
+pub mod hostile;
 pub mod peer;
 pub mod server;
 pub mod soak;

@@ -69,7 +69,7 @@ async fn a_component_that_imports_what_no_host_provides_is_refused() {
     };
     let unknown = refused(component("acme:thing/api@1.0.0")).await;
     assert!(matches!(&unknown, PluginError::UnknownImport(name) if name == "acme:thing/api@1.0.0"), "{unknown}");
-    let http = refused(component("wasi:http/outgoing-handler@0.2.0")).await;
+    let http = refused(component("wasi:http/incoming-handler@0.2.0")).await;
     assert!(matches!(http, PluginError::UnknownImport(_)), "{http}");
     // A namespace that is ours, and an interface that is not.
     let later = refused(component("longhaul:tool/later@0.1.0")).await.to_string();

@@ -1,5 +1,6 @@
 //! The numbers of the design, measured side by side in one run on one disk. Machines are noisy: read the ratios.
 
+mod fairness;
 mod guest;
 mod tasks;
 mod waiting;
@@ -13,7 +14,7 @@ use longhaul::{Host, NewTask, TaskState};
 const ROUNDS: usize = 5;
 
 /// The groups of rows, in the order in which they are measured.
-const GROUPS: &[&str] = &["tasks", "guest", "waiting"];
+const GROUPS: &[&str] = &["tasks", "guest", "waiting", "fairness"];
 
 fn main() -> Result<()> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +37,7 @@ fn main() -> Result<()> {
         match *group {
             "tasks" => runtime.block_on(tasks::rows(dir.path()))?,
             "guest" => runtime.block_on(guest::rows(dir.path()))?,
+            "fairness" => runtime.block_on(fairness::rows(dir.path()))?,
             _ => runtime.block_on(waiting::rows(dir.path()))?,
         }
     }

@@ -1,0 +1,37 @@
+;; Calls the host a million times, by `which`: 0 progress, 1 a line of log, 2 a question, 3 a child, 4 clocks, 5 random
+;; numbers, 6 timers, 7 whether it is cancelled and a setting.
+(data (i32.const 2048) "go on?")
+(data (i32.const 2100) "{\"type\":\"boolean\"}")
+(data (i32.const 2200) "probe/noop")
+(data (i32.const 2220) "{}")
+(data (i32.const 2230) "line\n")
+(func $execute (local $n i32) (local $out i32)
+  (local.set $n (i32.const 1000000))
+  (if (i32.eq (global.get $which) (i32.const 1)) (then (local.set $out (call $stdout))))
+  (loop $again
+    (block $done
+    (block $7 (block $6 (block $5 (block $4 (block $3 (block $2 (block $1 (block $0
+      (br_table $0 $1 $2 $3 $4 $5 $6 $7 (global.get $which)))
+      (call $progress (i32.const 2048) (i32.const 6) (i32.const 1) (f64.convert_i32_u (local.get $n))
+        (i32.const 0) (f64.const 0) (i32.const 1))
+      (br $done))
+      (call $write (local.get $out) (i32.const 2230) (i32.const 5) (i32.const 3000))
+      (br $done))
+      (call $open (i32.const 2048) (i32.const 6) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 2100) (i32.const 18)
+        (i32.const 0) (i64.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 3000))
+      ;; What the host put into memory is not needed.
+      (global.set $free (i32.const 0x300000))
+      (br $done))
+      (call $start_tool (i32.const 2200) (i32.const 10) (i32.const 2220) (i32.const 2) (i32.const 3000))
+      (global.set $free (i32.const 0x300000))
+      (br $done))
+      (drop (call $now))
+      (call $wall (i32.const 3000))
+      (br $done))
+      (drop (call $random))
+      (br $done))
+      (call $drop (call $subscribe (i64.const 1)))
+      (br $done))
+      (drop (call $is_cancelled))
+      (call $setting (i32.const 2048) (i32.const 5) (i32.const 3000)))
+    (br_if $again (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))

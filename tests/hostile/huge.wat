@@ -1,0 +1,20 @@
+;; Hands the host a hundred megabytes, by `which`: 0 the name of a setting, 1 a progress message, 2 the prompt of a question,
+;; 3 its schema, 4 the name of a tool, 5 an input, 6 a list of handles, 7 a line of log, 8 a list of timers.
+(func $execute (local $at i32) (local $len i32)
+  (drop (memory.grow (i32.const 1700)))
+  (local.set $at (i32.const 0x400000))
+  (local.set $len (i32.const 100000000))
+  (memory.fill (local.get $at) (i32.const 97) (local.get $len))
+  (block $8 (block $7 (block $6 (block $5 (block $4 (block $3 (block $2 (block $1 (block $0
+    (br_table $0 $1 $2 $3 $4 $5 $6 $7 $8 (global.get $which)))
+    (call $setting (local.get $at) (local.get $len) (i32.const 3000)) (return))
+    (call $progress (local.get $at) (local.get $len) (i32.const 0) (f64.const 0) (i32.const 0) (f64.const 0) (i32.const 1)) (return))
+    (call $open (local.get $at) (local.get $len) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 2100) (i32.const 18)
+      (i32.const 0) (i64.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 3000)) (return))
+    (call $open (i32.const 2048) (i32.const 6) (i32.const 0) (i32.const 0) (i32.const 0) (local.get $at) (local.get $len)
+      (i32.const 0) (i64.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 3000)) (return))
+    (call $start_tool (local.get $at) (local.get $len) (i32.const 2220) (i32.const 2) (i32.const 3000)) (return))
+    (call $start_tool (i32.const 2200) (i32.const 10) (local.get $at) (local.get $len) (i32.const 3000)) (return))
+    (call $wait_any (local.get $at) (i32.const 25000000) (i32.const 0) (i64.const 0) (i32.const 3100)) (return))
+    (call $write (call $stdout) (local.get $at) (local.get $len) (i32.const 3000)) (return))
+  (call $poll (local.get $at) (i32.const 25000000) (i32.const 3000)))

@@ -1,0 +1,2 @@
+;; Computes for ever.
+(func $execute (loop $ever (br $ever)))

@@ -1,0 +1,87 @@
+//! Components that are written to keep a compiler busy. It is a process of its own, which has so much memory and time.
+
+use std::time::Duration;
+
+use longhaul::{Error, HostLimits, PluginError};
+use longhaul_tests::cli::Cli;
+use longhaul_tests::hostile;
+
+use crate::arena::Arena;
+
+/// A plugin with more in it.
+fn with(more: &str) -> Vec<u8> {
+    let shell = hostile::text("loop", &hostile::manifest("bomb", r#"{"type":"object"}"#));
+    let (module, _) = shell.rsplit_once(')').expect("it is a module");
+    hostile::encode(&format!("{module}{more})"))
+}
+
+/// One function of a million instructions, with jumps between them all.
+fn enormous() -> Vec<u8> {
+    let step = "(block $b (br_if $b (local.get 0)) (local.set 1 (i32.mul (local.get 1) (i32.add (local.get 0) (local.get 1)))))";
+    with(&format!("(func (param i32) (result i32) (local i32) {} (local.get 1))", step.repeat(150_000)))
+}
+
+async fn refused(limits: HostLimits) -> &'static str {
+    let arena = Arena::open_with(|host| host.host_limits(limits)).await;
+    let bomb = enormous();
+    let (refused, ()) = tokio::join!(arena.host.install(bomb), arena.witness());
+    let limit = match refused {
+        Err(Error::Plugin(PluginError::CompileLimit { limit, .. })) => limit,
+        other => panic!("{other:?}"),
+    };
+    arena.close().await;
+    limit
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_enormous_function_is_compiled_for_as_long_as_the_limit_says() {
+    let limits = HostLimits { compile_time: Duration::from_secs(1), ..HostLimits::default() };
+    assert_eq!(refused(limits).await, "compile_time");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_enormous_function_is_compiled_with_as_much_memory_as_the_limit_says() {
+    let limits = HostLimits { compile_memory: 64 << 20, ..HostLimits::default() };
+    assert_eq!(refused(limits).await, "compile_memory");
+}
+
+/// Whatever becomes of them, the host and its tasks go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_thousand_functions_or_types_are_compiled_or_refused() {
+    let limits = HostLimits { compile_time: Duration::from_secs(5), ..HostLimits::default() };
+    let arena = Arena::open_with(|host| host.host_limits(limits)).await;
+    let functions = "(func (param i32) (result i32) (local.get 0))".repeat(100_000);
+    let types: String = (0..100_000).map(|n| format!("(type (func (param {})))", types(n))).collect();
+    for more in [functions, types] {
+        let (installed, ()) = tokio::join!(arena.host.install(with(&more)), arena.witness());
+        if let Err(error) = installed {
+            assert!(
+                matches!(error, Error::Plugin(PluginError::CompileLimit { .. } | PluginError::Invalid(_))),
+                "{error}"
+            );
+        }
+    }
+    arena.close().await;
+}
+
+/// A list of types that is like no other.
+fn types(mut n: u32) -> String {
+    let mut list = String::new();
+    for _ in 0..17 {
+        list.push_str(if n & 1 == 0 { "i32 " } else { "i64 " });
+        n >>= 1;
+    }
+    list
+}
+
+/// What the binary does by itself: a compiler of its own, and no trace of it in the way of other commands.
+#[test]
+fn the_binary_compiles_in_a_process_of_its_own() {
+    let cli = Cli::new();
+    let file = cli.file("loop.wasm", hostile::guest("loop"));
+    cli.run(&["plugin", "add", file.to_str().unwrap()]).exits(0).says("added loop");
+    let help = cli.run(&["--help"]);
+    assert!(!help.stdout.contains("compile-plugin"));
+    let broken = cli.file("broken.wasm", &hostile::guest("loop")[..3_000]);
+    cli.run(&["plugin", "add", broken.to_str().unwrap()]).exits(2).says("not a valid component");
+}
