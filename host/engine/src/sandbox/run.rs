@@ -324,13 +324,15 @@ impl Run {
         let long = until.is_some_and(|until| until.since(self.now()) > worth);
         let kept = if long { None } else { self.warm.keep(self.memory.load(Ordering::Relaxed)) };
         let warm = if kept.is_some() { worth } else { Duration::ZERO };
+        // One that was asked to stop and waits all the same stays, until its grace is over: of a row there is nothing to stop.
+        let stays = self.inbox.cancelled().is_some();
         let arrived = self.outside(async {
             tokio::select! {
                 biased;
                 () = self.inbox.changed(version) => true,
                 () = elapsed => true,
-                () = tokio::time::sleep(warm) => false,
-                () = self.crowded.comes() => false,
+                () = tokio::time::sleep(warm), if !stays => false,
+                () = self.crowded.comes(), if !stays => false,
                 _ = stopping.wait_for(|stopping| *stopping) => false,
             }
         });

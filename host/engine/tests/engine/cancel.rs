@@ -6,7 +6,7 @@ use crate::common::{
     CANCELLED, FOR_EVER, Guest, advancing, ask, begin, clock, cold_host_at, error, event, eventually, failure, find,
     host_at, pending, said, say, spin, yes,
 };
-use longhaul::{ErrorClass, EventKind, Host, NewTask, Reply, TaskId, TaskState};
+use longhaul::{Clock as _, ErrorClass, EventKind, Host, NewTask, Reply, TaskId, TaskState};
 
 /// Cancels twice, and waits for the end, which nothing after it changes.
 async fn cancelled(host: &Host, task: &TaskId, found: TaskState) {
@@ -139,6 +139,24 @@ async fn promise_9_a_guest_that_ignores_the_request_is_stopped_ten_seconds_after
         let grace = done.ended_at.unwrap().since(asked);
         assert!(grace >= Duration::from_secs(10), "{grace:?}");
     }
+}
+
+/// WASI's timers know of no request to stop. Such a task waits as a row, and has to be brought back to be stopped.
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_9_a_guest_that_waits_for_a_timer_of_wasi_is_stopped_ten_seconds_after_the_request() {
+    let (_dir, clock, host) = crate::common::cold_host().await;
+    let century = "(call $block (call $subscribe (i64.const 3000000000000000000)))";
+    let task = begin(&host, &Guest::new(century)).await;
+    crate::common::eventually(async || {
+        let waits = host.task(&task).await.unwrap().state == TaskState::Waiting;
+        waits.then_some(())
+    })
+    .await;
+    let asked = clock.now();
+    host.cancel(&task).await.unwrap();
+    let ended = advancing(&clock, Duration::from_secs(1), host.wait(&task)).await.unwrap();
+    assert_eq!(ended.state, TaskState::Cancelled);
+    assert!(clock.now().since(asked) < Duration::from_secs(3_600));
 }
 
 #[tokio::test(flavor = "multi_thread")]
