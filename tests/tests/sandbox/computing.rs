@@ -18,7 +18,7 @@ async fn an_endless_loop_in_describe_or_before_it_is_no_plugin() {
     for name in ["describe-loop", "start-loop"] {
         let (refused, ()) = tokio::join!(arena.host.install(hostile::guest(name)), arena.witness());
         let Err(Error::Plugin(PluginError::Describe(why))) = refused else { panic!("{refused:?}") };
-        assert!(why.contains("limit `fuel`") || why.contains("it took longer than"), "{why}");
+        assert!(why.contains("limit `"), "{why}");
     }
     assert_eq!(arena.host.plugins().await.unwrap().len(), 1, "the probe alone");
     arena.close().await;
