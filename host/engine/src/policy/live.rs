@@ -1,7 +1,7 @@
 //! The policy in force: that of a file, as it is now.
 
 use std::fs::Metadata;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
@@ -125,7 +125,10 @@ fn read(path: &Path) -> Result<(Policy, Option<Seen>), Error> {
     let unreadable = |problem: String| wrong(PolicyError { line: None, key: None, problem });
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Policy::default(), None)),
+        // Where there is no directory there is no file either; what is there instead is the database's to say.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok((Policy::default(), None));
+        }
         Err(error) => return Err(unreadable(format!("it can't be read: {error}"))),
     };
     let metadata = file.metadata().map_err(|error| unreadable(error.to_string()))?;
