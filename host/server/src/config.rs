@@ -34,6 +34,8 @@ pub struct Config {
     pub webhooks_to_private: bool,
     /// Streams and long polls that one token may have open at once: 10,000 by default.
     pub streams: usize,
+    /// The face for clients of the Model Context Protocol.
+    pub mcp: crate::mcp::Config,
 }
 
 impl Default for Config {
@@ -46,6 +48,7 @@ impl Default for Config {
             requests_per_second: 2_000,
             webhooks_to_private: false,
             streams: 10_000,
+            mcp: crate::mcp::Config::default(),
         }
     }
 }

@@ -55,7 +55,7 @@ fn names_us(config: &Config, host: &str) -> bool {
     is_loopback(host) || config.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
 }
 
-fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())

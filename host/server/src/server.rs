@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::rates::Rates;
-use crate::{Config, http, origin, principal};
+use crate::{Config, http, mcp, origin, principal};
 
 /// How long requests that are under way may take to end once the server is told to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -55,6 +55,11 @@ impl Shared {
     pub fn is_closing(&self) -> bool {
         *self.closing.borrow()
     }
+
+    /// Turns true when the server is told to stop. Does not keep the server.
+    pub fn closing(&self) -> watch::Receiver<bool> {
+        self.closing.subscribe()
+    }
 }
 
 impl Server {
@@ -64,12 +69,13 @@ impl Server {
         Self { shared: Arc::new(Shared { host, config, rates, closing: watch::Sender::new(false) }) }
     }
 
-    /// All routes, with authentication and the checks of `Host` and `Origin`.
+    /// All routes, with authentication and the checks of `Host` and `Origin`. To be called within a tokio runtime.
     pub fn router(&self) -> Router {
         let shared = &self.shared;
         let (open, closed) = http::routes(shared);
         let closed = closed.layer(from_fn_with_state(shared.clone(), principal::authenticate));
         open.merge(closed)
+            .merge(mcp::http::routes(shared))
             .fallback(http::unknown_route)
             .method_not_allowed_fallback(http::unknown_method)
             .layer(from_fn_with_state(shared.clone(), origin::check))

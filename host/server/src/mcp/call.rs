@@ -80,10 +80,13 @@ impl Call<'_> {
                 self.caller.may_answer()?;
                 (id, answers::take(host, &task, &responses, self.caller.by(self.client)).await.map_err(fault)?)
             }
-            None => match host.start(self.new_task()?).await {
-                Ok(started) => (started.id, Rest::default()),
-                Err(error) => return refused(error),
-            },
+            None => {
+                self.caller.may_act()?;
+                match host.start(self.new_task()?).await {
+                    Ok(started) => (started.id, Rest::default()),
+                    Err(error) => return refused(error),
+                }
+            }
         };
         if self.client.tasks && self.offered.tool.pace != Pace::Quick {
             return self.task(host, &id).await;

@@ -181,6 +181,7 @@ async fn answer(caller: &Caller, client: &Client, arguments: Value) -> Result<Ca
 }
 
 async fn cancel(caller: &Caller, arguments: Value) -> Result<CallToolResult, Refused> {
+    caller.may_act().map_err(Refused::Fault)?;
     let One { task_id } = read(arguments)?;
     let found = caller.host.cancel(&task_id).await?;
     let said = match found.is_terminal() {

@@ -1,8 +1,10 @@
-//! What a client's message needs before the SDK reads it: small repairs, on raw JSON.
+//! What a client's message needs before the SDK reads it: three small repairs, on raw JSON, the same on HTTP and stdio.
 //!
 //! | repair | why |
 //! |---|---|
 //! | `subscriptions/listen` that names `taskIds` becomes a method of our own | `rmcp` 3.11 drops `taskIds` when it parses the filter, and refuses to send `notifications/tasks` (comment at `SubscriptionSink::send`) |
+//! | a missing `Mcp-Name` on `tasks/*` is filled from the body | FastMCP does not send it (PrefectHQ/fastmcp#4650), and `rmcp` answers -32020; a wrong one is still refused |
+//! | a browser's `Origin` is checked, see [`super::http`] | `rmcp` checks none while its list of origins is empty |
 
 use serde_json::Value;
 
@@ -22,6 +24,19 @@ pub fn renamed(message: &[u8]) -> Option<Vec<u8>> {
     }
     message["method"] = LISTEN.into();
     serde_json::to_vec(&message).ok()
+}
+
+/// The task that a `tasks/*` request is about.
+pub fn task_named(message: &[u8]) -> Option<String> {
+    if !contains(message, "\"tasks/") {
+        return None;
+    }
+    let message: Value = serde_json::from_slice(message).ok()?;
+    let method = message["method"].as_str()?;
+    match method {
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some(message["params"]["taskId"].as_str()?.to_owned()),
+        _ => None,
+    }
 }
 
 fn contains(message: &[u8], text: &str) -> bool {
@@ -57,5 +72,15 @@ mod tests {
             "params": {"name": "x", "arguments": {"text": "subscriptions/listen with taskIds"}}});
         assert_eq!(renamed(&bytes(&quoted)), None);
         assert_eq!(renamed(b"subscriptions/listen taskIds {"), None);
+    }
+
+    #[test]
+    fn the_task_of_a_request_is_found_and_of_nothing_else() {
+        let get = json!({"id": 1, "method": "tasks/get", "params": {"taskId": "01k"}});
+        assert_eq!(task_named(&bytes(&get)).as_deref(), Some("01k"));
+        let call = json!({"id": 1, "method": "tools/call", "params": {"name": "\"tasks/get", "taskId": "01k"}});
+        assert_eq!(task_named(&bytes(&call)), None);
+        assert_eq!(task_named(br#"{"method": "tasks/get", "params": {"taskId": 7}}"#), None);
+        assert_eq!(task_named(b"\"tasks/get"), None);
     }
 }

@@ -94,6 +94,7 @@ impl ServerHandler for Session {
 
     async fn cancel_task(&self, params: CancelTaskParams, cx: RequestContext<RoleServer>) -> Result<(), ErrorData> {
         let (caller, _, task) = self.task_of(&params.task_id, &cx).await?;
+        caller.may_act()?;
         caller.host.cancel(&task.id).await.map_err(unknown)?;
         Ok(())
     }

@@ -21,6 +21,7 @@ mod content;
 mod edge;
 mod handle;
 mod handler;
+pub(crate) mod http;
 mod listen;
 mod meta;
 mod question;
@@ -33,16 +34,19 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use longhaul::{Error, Host, TaskId};
+use longhaul::{Error, Host, Scope, TaskId};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, RequestId, RequestStateCodec};
 use rmcp::service::RequestContext;
 
 pub use stdio::serve_stdio;
 
-use self::client::Client;
+use serde::{Deserialize, Deserializer};
 
-/// What an operator decides about this face.
+use self::client::Client;
+use crate::{Principal, Problem};
+
+/// What an operator decides about this face. In `longhaul.toml` it is the section `[server.mcp]`, with `wait_seconds`.
 ///
 /// ```
 /// use longhaul_server::mcp::Config;
@@ -51,10 +55,12 @@ use self::client::Client;
 /// let config = Config { wait: Duration::from_secs(40), ..Config::default() };
 /// assert!(config.require_tasks.is_empty());
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// How long a call waits for its task where it does not answer with the task: 25 s by default. Clients give up on calls
     /// after 60 s, many of them.
+    #[serde(rename = "wait_seconds", deserialize_with = "seconds")]
     pub wait: Duration,
     /// Tools (`plugin/tool`) that only clients with the tasks extension may call.
     pub require_tasks: BTreeSet<String>,
@@ -66,23 +72,30 @@ impl Default for Config {
     }
 }
 
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    u64::deserialize(deserializer).map(Duration::from_secs)
+}
+
 /// What all sessions of a process share.
 struct Face {
-    host: Host,
-    namespace: String,
+    whose: Whose,
     config: Config,
     /// Seals what a client has to send back.
     states: RequestStateCodec,
 }
 
 impl Face {
-    fn new(host: &Host, namespace: &str, config: Config) -> Result<Self, Error> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key)
-            .map_err(|error| Error::Fault(format!("the system has no random numbers: {error}")))?;
-        let states = RequestStateCodec::try_new(key).map_err(|error| Error::Fault(error.to_string()))?;
-        Ok(Self { host: host.namespace(namespace), namespace: namespace.to_owned(), config, states })
+    fn new(whose: Whose, host: &Host, config: Config) -> Self {
+        Self { whose, config, states: RequestStateCodec::new_unchecked(host.key()) }
     }
+}
+
+/// Whose tasks they are.
+enum Whose {
+    /// Those of whoever started this process, in one namespace.
+    User { host: Host, namespace: String },
+    /// Those of the namespace of the token that each request shows.
+    Bearers,
 }
 
 /// A client that is connected; by HTTP since 2026-07-28 one request of it.
@@ -98,6 +111,8 @@ struct Caller {
     /// The host as they see it.
     host: Host,
     namespace: String,
+    /// By a token; not whoever started this process, who may do anything.
+    principal: Option<Principal>,
 }
 
 impl Session {
@@ -105,8 +120,15 @@ impl Session {
         Self { face, calls: Arc::default() }
     }
 
-    fn caller(&self, _cx: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
-        Ok(Caller { host: self.face.host.clone(), namespace: self.face.namespace.clone() })
+    fn caller(&self, cx: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
+        if let Whose::User { host, namespace } = &self.face.whose {
+            return Ok(Caller { host: host.clone(), namespace: namespace.clone(), principal: None });
+        }
+        let parts = cx.extensions.get::<::http::request::Parts>();
+        let principal = parts.and_then(|parts| parts.extensions.get::<Principal>()).cloned();
+        let principal = principal.ok_or_else(|| ErrorData::internal_error("the caller is not known", None))?;
+        let host = principal.to_look().map_err(forbidden)?.clone();
+        Ok(Caller { host, namespace: principal.token().namespace.clone(), principal: Some(principal) })
     }
 
     /// From now on, whoever gives up this call wants the task stopped.
@@ -123,13 +145,24 @@ impl Session {
 
 impl Caller {
     /// Who is written down as having answered.
-    fn by<'a>(&self, client: &'a Client) -> Option<&'a str> {
-        client.name.as_deref()
+    fn by<'a>(&'a self, client: &'a Client) -> Option<&'a str> {
+        match &self.principal {
+            Some(principal) => Some(&principal.token().name),
+            None => client.name.as_deref(),
+        }
     }
 
     fn may_answer(&self) -> Result<(), ErrorData> {
-        Ok(())
+        self.principal.as_ref().map_or(Ok(()), |principal| principal.to_answer().map(drop).map_err(forbidden))
     }
+
+    fn may_act(&self) -> Result<(), ErrorData> {
+        self.principal.as_ref().map_or(Ok(()), |principal| principal.to_act().map(drop).map_err(forbidden))
+    }
+}
+
+fn forbidden(problem: Problem) -> ErrorData {
+    ErrorData::invalid_request(problem.detail().to_owned(), None)
 }
 
 /// What is nobody's fault but ours.

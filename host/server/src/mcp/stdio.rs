@@ -7,7 +7,7 @@ use rmcp::service::{QuitReason, ServerInitializeError};
 use rmcp::{ServiceExt as _, transport};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 
-use super::{Config, Face, Session, edge};
+use super::{Config, Face, Session, Whose, edge};
 
 /// Bytes of one message, which is one line.
 const LINE: u64 = 16 << 20;
@@ -27,7 +27,8 @@ const LINE: u64 = 16 << 20;
 /// # Ok(()) }
 /// ```
 pub async fn serve_stdio(host: &Host, namespace: &str, config: Config) -> Result<(), Error> {
-    let session = Session::new(Arc::new(Face::new(host, namespace, config)?));
+    let whose = Whose::User { host: host.namespace(namespace), namespace: namespace.to_owned() };
+    let session = Session::new(Arc::new(Face::new(whose, host, config)));
     let (input, output) = transport::stdio_pipes();
     let service = match session.serve((repaired(input), output)).await {
         Ok(service) => service,

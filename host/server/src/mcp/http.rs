@@ -1,0 +1,132 @@
+//! MCP over Streamable HTTP, at `/mcp`, for whoever shows a token.
+
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use futures_util::StreamExt as _;
+use http::uri::Authority;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use longhaul::Scope;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Face, Session, Whose, edge};
+use crate::server::Shared;
+use crate::{Principal, Problem, principal};
+
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// The endpoint behind its tokens, and the document that says that there are tokens.
+pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
+    let face = Arc::new(Face::new(Whose::Bearers, &shared.host, shared.config.mcp.clone()));
+    let stop = CancellationToken::new();
+    let (mut closing, stopped) = (shared.closing(), stop.clone());
+    tokio::spawn(async move {
+        // An error is a server that is gone.
+        let _ = closing.wait_for(|closing| *closing).await;
+        stopped.cancel();
+    });
+    // `Host` and `Origin` are checked for all routes, and more strictly.
+    let config = StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
+        .with_max_request_body_bytes(shared.config.body_bytes)
+        .with_cancellation_token(stop);
+    let service = StreamableHttpService::new(
+        move || Ok(Session::new(face.clone())),
+        Arc::new(LocalSessionManager::default()),
+        config,
+    );
+    let endpoint = Router::new()
+        .route_service("/mcp", service)
+        .layer(from_fn_with_state(shared.clone(), repair))
+        .layer(from_fn_with_state(shared.clone(), principal::authenticate))
+        .layer(from_fn(challenge));
+    let metadata = Router::new().route(METADATA, get(metadata)).route(&format!("{METADATA}/mcp"), get(metadata));
+    metadata.merge(endpoint)
+}
+
+/// Repairs what clients leave out, and counts the answer as a stream while it is open.
+async fn repair(State(shared): State<Arc<Shared>>, principal: Principal, request: Request, next: Next) -> Response {
+    let open = match shared.rates.stream(&principal.token().id) {
+        Ok(open) => open,
+        Err(problem) => return problem.into_response(),
+    };
+    let (mut parts, body) = request.into_parts();
+    let Ok(mut body) = to_bytes(body, shared.config.body_bytes).await else {
+        let detail = format!("a message may have {} bytes (limit `body_bytes`)", shared.config.body_bytes);
+        let problem = Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The message is too large", detail);
+        return problem.into_response();
+    };
+    if let Some(renamed) = edge::renamed(&body) {
+        body = renamed.into();
+        // A header that says something else is for the SDK to refuse.
+        if parts.headers.get(METHOD).is_some_and(|method| method == "subscriptions/listen") {
+            parts.headers.insert(METHOD, HeaderValue::from_static(edge::LISTEN));
+        }
+    }
+    if !parts.headers.contains_key(NAME)
+        && let Some(name) = edge::task_named(&body).and_then(|task| HeaderValue::from_str(&task).ok())
+    {
+        parts.headers.insert(NAME, name);
+    }
+    let answer = next.run(Request::from_parts(parts, Body::from(body))).await;
+    answer.map(|body| Body::from_stream(body.into_data_stream().inspect(move |_| _ = &open)))
+}
+
+/// Says to whom it refuses where to read what it wants (RFC 9728).
+async fn challenge(request: Request, next: Next) -> Response {
+    let base = base(request.headers());
+    let mut response = next.run(request).await;
+    if response.status() == StatusCode::UNAUTHORIZED
+        && let Some(base) = base
+    {
+        let asked = response.headers().get(header::WWW_AUTHENTICATE).and_then(|asked| asked.to_str().ok());
+        let challenge = format!("{}, resource_metadata=\"{base}{METADATA}/mcp\"", asked.unwrap_or("Bearer"));
+        if let Ok(challenge) = challenge.parse() {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+    }
+    response
+}
+
+/// There is no authorization server: an operator makes tokens.
+async fn metadata(headers: HeaderMap) -> Result<Json<Value>, Problem> {
+    let base = base(&headers).ok_or_else(|| Problem::invalid("the header `Host` names no host"))?;
+    Ok(Json(json!({
+        "resource": format!("{base}/mcp"),
+        "resource_name": "Longhaul",
+        "bearer_methods_supported": ["header"],
+        "scopes_supported": [Scope::Tasks.as_str(), Scope::Answer.as_str()],
+    })))
+}
+
+/// What this server is called by its caller. In the clear only on loopback: elsewhere a proxy speaks TLS.
+fn base(headers: &HeaderMap) -> Option<String> {
+    let host: Authority = headers.get(header::HOST)?.as_bytes().try_into().ok()?;
+    let scheme = if crate::origin::is_loopback(host.host()) { "http" } else { "https" };
+    Some(format!("{scheme}://{host}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_is_called_by_the_name_that_the_caller_uses() {
+        let of = |host: &'static str| base(&HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]));
+        assert_eq!(of("127.0.0.1:7420").as_deref(), Some("http://127.0.0.1:7420"));
+        assert_eq!(of("jobs.example.com").as_deref(), Some("https://jobs.example.com"));
+        assert_eq!(of("a b"), None);
+        assert_eq!(base(&HeaderMap::new()), None);
+    }
+}
