@@ -152,6 +152,11 @@ impl Agent {
         Self { client: client(), url: url.to_owned(), token: token.to_owned() }
     }
 
+    /// The token that is shown.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
     /// A request, to be given more.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.client.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token)

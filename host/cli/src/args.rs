@@ -80,9 +80,9 @@ pub struct Mcp {
     /// A component file to install first; may be given several times
     #[arg(long = "plugin", value_name = "FILE")]
     pub plugins: Vec<PathBuf>,
-    /// How long a call waits for its result where the client cannot follow tasks
-    #[arg(long, value_name = "DURATION", default_value = "25s", value_parser = duration)]
-    pub wait: Duration,
+    /// How long a call waits for its result where the client cannot follow tasks [default: 25s]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub wait: Option<Duration>,
     /// A tool that only clients which follow tasks may call; may be given several times
     #[arg(long = "require-tasks", value_name = "PLUGIN/TOOL")]
     pub require_tasks: Vec<String>,

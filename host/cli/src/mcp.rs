@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use longhaul_server::mcp::{Config, serve_stdio};
+use longhaul_server::mcp::serve_stdio;
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -16,12 +16,15 @@ pub async fn mcp(app: &App, args: Mcp) -> Result<Exit, Problem> {
     if let Some(client) = args.print_config {
         return print_config(app, client, &args);
     }
+    // What is demanded of a client is demanded here too.
+    let mut config = app.server_config()?.mcp;
+    config.wait = args.wait.unwrap_or(config.wait);
+    config.require_tasks.extend(args.require_tasks);
     let mut signals = Signals::listen(RELEASE).map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
     let host = app.open_to_serve().await?;
     for file in &args.plugins {
         host.install_file(file).await?;
     }
-    let config = Config { wait: args.wait, require_tasks: args.require_tasks.into_iter().collect() };
     let served = tokio::select! {
         served = serve_stdio(&host, &args.namespace, config) => served.map(|()| Exit::Done),
         signal = signals.next() => Ok(match signal {
@@ -46,8 +49,8 @@ fn print_config(app: &App, client: McpClient, args: &Mcp) -> Result<Exit, Proble
     for file in &args.plugins {
         option("--plugin", std::path::absolute(file).map_err(here)?.display().to_string());
     }
-    if args.wait != Config::default().wait {
-        option("--wait", humantime::format_duration(args.wait).to_string().replace(' ', ""));
+    if let Some(wait) = args.wait {
+        option("--wait", humantime::format_duration(wait).to_string().replace(' ', ""));
     }
     for tool in &args.require_tasks {
         option("--require-tasks", tool.clone());

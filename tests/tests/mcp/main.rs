@@ -3,6 +3,7 @@
 mod client;
 mod companions;
 mod durable;
+mod http;
 mod modern;
 mod older;
 mod without_tasks;

@@ -298,7 +298,10 @@ impl HostBuilder {
             retention: self.retention.unwrap_or(said.retention),
             notices,
         });
-        Ok(Host { handle: Arc::new(Handle { runner }), namespace: super::DEFAULT_NAMESPACE.into() })
+        let mut key = [0; 32];
+        getrandom::fill(&mut key)
+            .map_err(|error| Error::Fault(format!("the system has no random numbers: {error}")))?;
+        Ok(Host { handle: Arc::new(Handle { runner, key }), namespace: super::DEFAULT_NAMESPACE.into() })
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Host {
 /// Stops the host when the last of its clones is dropped.
 struct Handle {
     runner: Arc<Runner>,
+    /// What faces seal with, see [`Host::key`].
+    key: [u8; 32],
 }
 
 impl Drop for Handle {
@@ -103,6 +105,12 @@ impl Host {
     /// opened, and the limits of a task as when it started.
     pub fn set_policy(&self, policy: Policy) {
         self.runner().policy.set(policy);
+    }
+
+    /// A secret by which a face knows again what it gave to a caller to keep. All processes on the same data have the same,
+    /// also after a restart.
+    pub fn key(&self) -> [u8; 32] {
+        self.handle.key
     }
 
     /// How long an ended task is kept, see [`HostBuilder::retention`].

@@ -34,7 +34,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use longhaul::{Error, Host, Scope, TaskId};
+use longhaul::{Error, Host, TaskId};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, RequestId, RequestStateCodec};
 use rmcp::service::RequestContext;
