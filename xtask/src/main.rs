@@ -60,10 +60,10 @@ enum Command {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Run what others wrote against the built server: checkers and clients, pinned
+    /// Clients and suites that others wrote, against what is built; installs them once, below the target directory
     Interop {
-        /// The steps; all of them when left out
-        steps: Vec<String>,
+        /// Which ones; all of them when left out
+        names: Vec<String>,
     },
     /// Two plugins run, get killed, and go on where they were
     Demo(demo::Options),
@@ -110,7 +110,7 @@ fn run(command: Command) -> Result<()> {
         Command::Guests => guests::build_all().map(drop),
         Command::Guest { dir, args } => guests::cargo(&dir, &args),
         Command::Test { args } => test::run(&args),
-        Command::Interop { steps } => interop::run(&steps),
+        Command::Interop { names } => interop::run(&names),
         Command::Demo(options) => demo::run(&options),
         Command::Soak { minutes, seed } => soak::run(minutes, seed),
         Command::Bench { groups } => bench::run(&groups),

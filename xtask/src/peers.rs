@@ -136,7 +136,7 @@ fn version(home: &Path) -> Result<String> {
 }
 
 /// Does what has to be done once, and again when the file that says what to install has changed.
-fn once(home: &Path, wanted: &Path, install: impl FnOnce() -> Result<String>) -> Result<()> {
+pub fn once(home: &Path, wanted: &Path, install: impl FnOnce() -> Result<String>) -> Result<()> {
     let wanted = fs::read(wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
     let installed = home.join("installed");
     if fs::read(&installed).is_ok_and(|found| found == wanted) {

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::runner::{self, Counts};
 use crate::timing::Timings;
-use crate::{guests, paths, process};
+use crate::{guests, interop, paths, process};
 
 /// The guests and the binary; returns the folder of the components.
 pub fn build(timings: &mut Timings) -> Result<PathBuf> {
@@ -52,6 +52,10 @@ fn run_parts(args: &[String], timings: &mut Timings) -> Result<Counts> {
         cargo.args(["test", "--doc", "--workspace", "--no-fail-fast"]);
         runner::cargo_test(cargo)
     })?;
+    // Elsewhere they are asked for by name: they have to be installed first.
+    if std::env::var("NEXTEST_PROFILE").is_ok_and(|profile| profile == "ci") {
+        counts += timings.time("clients that others wrote", || interop::steps(&[]))?;
+    }
     // What a plugin computes is tested as ordinary code of this machine.
     let plugins = paths::root().join("plugins");
     if plugins.join("Cargo.toml").exists() {
