@@ -35,3 +35,21 @@ fn two_clients_share_the_data_and_what_one_leaves_the_other_goes_on_with() {
     other.result("tasks/update", json!({"taskId": task, "inputResponses": said}));
     other.get_until(&task, "completed");
 }
+
+#[test]
+fn a_call_that_asked_is_repeated_with_its_answer_after_kill_9() {
+    let cli = data();
+    let arguments = json!({"prompt": "Go on?", "schema": {"type": "boolean"}});
+    let mut client = Client::modern(&cli, json!({"elicitation": {}}), &[]);
+    let asks = client.call("ask", arguments.clone());
+    client.kill();
+
+    let mut client = Client::modern(&cli, json!({"elicitation": {}}), &[]);
+    let said = json!({"q1": {"action": "accept", "content": {"answer": true}}});
+    let result = client.result(
+        "tools/call",
+        json!({"name": "ask", "arguments": arguments, "requestState": asks["requestState"], "inputResponses": said}),
+    );
+    assert_eq!(result["structuredContent"]["value"], true);
+    assert_eq!(cli.only_task()["state"], "completed");
+}

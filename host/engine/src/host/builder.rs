@@ -14,7 +14,7 @@ use crate::plugin::{Library, Starter, create_private_dir};
 use crate::policy::{LivePolicy, Policy};
 use crate::runner::{Parts, Runner, Watchers};
 use crate::sandbox::Warm;
-use crate::store::{Notice, Store, Tx, code_key, enrol};
+use crate::store::{Notice, Store, Tx, code_key, enrol, faces_key};
 use crate::testing::CrashPlan;
 use crate::{Error, HostLimits, Limits, PolicyError, QueueLimits, StoreError};
 
@@ -273,11 +273,12 @@ impl HostBuilder {
         let store = crate::runner::blocking(move || Ok(Store::open(&path, notify, plan)?)).await?;
         let now = self.clock.now();
         let dir = self.data_dir.join("owners");
-        let enrolled = move |tx: &mut Tx<'_>| Ok::<_, Error>((enrol(tx, &dir, heartbeat, now)?, code_key(tx)?));
-        let (owners, key) = store.write("this host", enrolled).await?;
+        let enrolled =
+            move |tx: &mut Tx<'_>| Ok::<_, Error>((enrol(tx, &dir, heartbeat, now)?, code_key(tx)?, faces_key(tx)?));
+        let (owners, code_key, key) = store.write("this host", enrolled).await?;
         let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
         let library = Library::new(limits.default, &limits.most, host_limits, self.compiler).map_err(fault)?;
-        let library = library.kept_in(&self.data_dir, &key);
+        let library = library.kept_in(&self.data_dir, &code_key);
         let runner = Runner::begin(Parts {
             store,
             owners,
@@ -298,9 +299,6 @@ impl HostBuilder {
             retention: self.retention.unwrap_or(said.retention),
             notices,
         });
-        let mut key = [0; 32];
-        getrandom::fill(&mut key)
-            .map_err(|error| Error::Fault(format!("the system has no random numbers: {error}")))?;
         Ok(Host { handle: Arc::new(Handle { runner, key }), namespace: super::DEFAULT_NAMESPACE.into() })
     }
 }

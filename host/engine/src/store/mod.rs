@@ -30,7 +30,7 @@ pub(crate) use children::{Kin, ended as ended_children, outcome, started as chil
 pub use doctor::{Examination, Finding, examine};
 pub(crate) use events::{all as journal, kept, keys_before, of_segment, public, seed};
 pub(crate) use feed::{last as feed_end, page as feed_page};
-pub(crate) use keys::code_key;
+pub(crate) use keys::{code_key, faces_key};
 pub(crate) use notice::{Notice, Notify};
 pub(crate) use owners::{
     Moved, Owners, Predecessor, beat, beats, claim, claim_batch, enrol, forget, others_with_work, release,
