@@ -16,6 +16,7 @@ pub struct Serving {
     stderr: Option<ChildStderr>,
     url: String,
     token: Option<String>,
+    inbox: Option<String>,
 }
 
 impl Cli {
@@ -44,7 +45,7 @@ impl Cli {
         assert_eq!(line["type"], "serving", "{line}");
         let text = |name: &str| line[name].as_str().map(str::to_owned);
         let stderr = child.stderr.take();
-        Ok(Serving { child, stderr, url: text("url").expect("a URL"), token: text("token") })
+        Ok(Serving { child, stderr, url: text("url").expect("a URL"), token: text("token"), inbox: text("inbox") })
     }
 
     /// Makes a token.
@@ -57,6 +58,11 @@ impl Serving {
     /// Where it listens.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The link that signs one browser in.
+    pub fn inbox(&self) -> &str {
+        self.inbox.as_deref().expect("on loopback there is one")
     }
 
     /// Somebody with the first token, which has all scopes.

@@ -4,6 +4,8 @@
 //! the target needs. The packages are unpacked below the target directory, not installed: that takes no root, leaves the
 //! system's package sources as they are, and does not push aside a compiler the machine already has.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,7 +41,7 @@ pub fn set_up(home: &Path, host: &Host) -> Result<PathBuf> {
 
     let apt = Apt::new(&work)?;
     println!("wasm32-wasip2: downloading Debian's {} and wasi-libc", COMPILER[0]);
-    let packages = apt.download()?;
+    let packages = apt.download(&COMPILER, &["wasi-libc"])?;
     println!("wasm32-wasip2: unpacking {} packages", packages.len());
     for package in &packages {
         unpack(package, &root)?;
@@ -49,6 +51,36 @@ pub fn set_up(home: &Path, host: &Host) -> Result<PathBuf> {
     println!("wasm32-wasip2: building the standard library (once, about a minute)");
     stdlib::build(&work, &root, &rustc, host)?;
     Ok(rustc)
+}
+
+/// Whether there are packages for this machine.
+pub fn is_here() -> bool {
+    Path::new("/etc/debian_version").exists() && Path::new(KEYRING).exists()
+}
+
+/// Unpacks packages, with what they need and the machine does not have, into `home`/root.
+pub fn unpack_with_dependencies(home: &Path, packages: &[&str]) -> Result<()> {
+    if home.exists() {
+        fs::remove_dir_all(home).with_context(|| format!("cannot remove {}", home.display()))?;
+    }
+    let root = home.join("root");
+    fs::create_dir_all(&root).with_context(|| format!("cannot create {}", root.display()))?;
+    let apt = Apt::new(home)?;
+    for package in apt.download(packages, &[])? {
+        unpack(&package, &root)?;
+    }
+    fs::remove_dir_all(&apt.dir).with_context(|| format!("cannot remove {}", apt.dir.display()))
+}
+
+/// Where the libraries lie that were unpacked, for the loader.
+pub fn libraries(root: &Path) -> OsString {
+    let below = ["usr/lib", "lib"].map(|lib| root.join(lib));
+    let multiarch = below.iter().filter_map(|lib| lib.read_dir().ok()).flatten().flatten().map(|entry| entry.path());
+    let named = multiarch.filter(|path| path.to_string_lossy().ends_with("-linux-gnu")).flat_map(|path| {
+        // Some keep theirs one folder further down.
+        [path.clone(), path.join("pulseaudio")]
+    });
+    std::env::join_paths(named.chain(below.clone())).unwrap_or_default()
 }
 
 /// apt with sources, lists and cache of its own.
@@ -101,22 +133,20 @@ impl Apt {
         apt
     }
 
-    fn download(&self) -> Result<Vec<PathBuf>> {
+    /// Packages with what they depend on and the machine does not have; and some of the backports, alone.
+    fn download(&self, wanted: &[&str], backports: &[&str]) -> Result<Vec<PathBuf>> {
         output(self.apt_get().arg("update"))?;
-        // Of what the compiler depends on, what the machine does not have.
-        let plan = output(self.apt_get().args(["install", "--simulate", "--no-install-recommends"]).args(COMPILER))?;
-        let missing: Vec<&str> = plan
+        let plan = output(self.apt_get().args(["install", "--simulate", "--no-install-recommends"]).args(wanted))?;
+        let missing: BTreeSet<&str> = plan
             .lines()
             .filter_map(|line| line.strip_prefix("Inst ")?.split_whitespace().next())
-            .chain(COMPILER)
+            .chain(wanted.iter().copied())
             .collect();
         output(self.apt_get().arg("download").args(&missing))?;
-        output(self.apt_get().args([
-            "--target-release",
-            &format!("{}-backports", self.codename),
-            "download",
-            "wasi-libc",
-        ]))?;
+        if !backports.is_empty() {
+            let release = format!("{}-backports", self.codename);
+            output(self.apt_get().args(["--target-release", &release, "download"]).args(backports))?;
+        }
 
         let packages = self.dir.join("packages");
         let files = packages.read_dir().with_context(|| format!("cannot read {}", packages.display()))?;

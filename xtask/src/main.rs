@@ -3,6 +3,7 @@
 //! Each command is a module of its own; this file only says which there are.
 
 mod bench;
+mod browser;
 mod components;
 mod debian;
 mod demo;
@@ -18,6 +19,7 @@ mod stdlib;
 mod test;
 mod timing;
 mod toolchain;
+mod web;
 
 use std::process::ExitCode;
 
@@ -65,6 +67,12 @@ enum Command {
         /// Which ones; all of them when left out
         names: Vec<String>,
     },
+    /// Build the web inbox, if anything has changed: `longhaul serve` holds it once it is built again
+    Web,
+    /// Try the web inbox of the built binary in Chromium
+    WebTest,
+    /// Photograph the pages of the web inbox into docs/images
+    Screenshots,
     /// Two plugins run, get killed, and go on where they were
     Demo(demo::Options),
     /// Kill, freeze and stop hosts at random while they run many tasks, and say what was lost
@@ -111,6 +119,9 @@ fn run(command: Command) -> Result<()> {
         Command::Guest { dir, args } => guests::cargo(&dir, &args),
         Command::Test { args } => test::run(&args),
         Command::Interop { names } => interop::run(&names),
+        Command::Web => web::build(),
+        Command::WebTest => test::web(),
+        Command::Screenshots => web::screenshots(),
         Command::Demo(options) => demo::run(&options),
         Command::Soak { minutes, seed } => soak::run(minutes, seed),
         Command::Bench { groups } => bench::run(&groups),

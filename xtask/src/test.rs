@@ -7,11 +7,12 @@ use anyhow::{Result, bail};
 
 use crate::runner::{self, Counts};
 use crate::timing::Timings;
-use crate::{guests, interop, paths, process};
+use crate::{guests, interop, paths, process, web};
 
 /// The guests and the binary; returns the folder of the components.
 pub fn build(timings: &mut Timings) -> Result<PathBuf> {
     let components = timings.time("build the guests", guests::build_all)?;
+    timings.time("build the web inbox", web::build_if_possible)?;
     // The dev profile optimises the dependencies, so one build serves tests and demo. All targets, since the binary built
     // alone gets dependencies of other features than the tests do, and compiles the engine's compiler once more.
     timings
@@ -28,6 +29,20 @@ pub fn run(args: &[String]) -> Result<()> {
     println!("{} passed, {} failed", counts.passed, counts.failed);
     if counts.failed > 0 {
         bail!("tests failed");
+    }
+    Ok(())
+}
+
+/// The tests of the web inbox alone, with the binary as it would be built now.
+pub fn web() -> Result<()> {
+    let mut timings = Timings::default();
+    build(&mut timings)?;
+    let counts = timings.time("tests of the web inbox", web::test)?;
+    timings.print();
+    match counts {
+        Some(Counts { passed, failed: 0 }) => println!("{passed} passed, 0 failed"),
+        Some(Counts { failed, .. }) => bail!("{failed} tests failed"),
+        None => {}
     }
     Ok(())
 }
@@ -56,6 +71,7 @@ fn run_parts(args: &[String], timings: &mut Timings) -> Result<Counts> {
     if std::env::var("NEXTEST_PROFILE").is_ok_and(|profile| profile == "ci") {
         counts += timings.time("clients that others wrote", || interop::steps(&[]))?;
     }
+    counts += timings.time("tests of the web inbox", web::test)?.unwrap_or_default();
     // What a plugin computes is tested as ordinary code of this machine.
     let plugins = paths::root().join("plugins");
     if plugins.join("Cargo.toml").exists() {

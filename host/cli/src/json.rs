@@ -61,6 +61,9 @@ pub enum Line<'a> {
     /// A server listens.
     Serving {
         url: &'a str,
+        /// A link that signs one browser in to the web inbox.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        inbox: Option<&'a str>,
         /// The first token, where it was made just now.
         #[serde(skip_serializing_if = "Option::is_none")]
         token: Option<&'a str>,

@@ -32,14 +32,15 @@ pub async fn serve(app: &App, args: Serve) -> Result<Exit, Problem> {
             .await
             .map_err(|e| Problem::new(format!("cannot listen on {}: {e}", config.listen)))?;
         config.listen = listener.local_addr().unwrap_or(config.listen);
-        tell(app, config.listen, token.as_deref())?;
+        let listen = config.listen;
+        let server = Server::new(host.clone(), config);
+        // What others can reach may have others who read what it prints.
+        let code = server.sign_in_code().filter(|_| listen.ip().is_loopback());
+        tell(app, listen, token.as_deref(), code)?;
         let told = async move {
             signals.next().await;
         };
-        Server::new(host.clone(), config)
-            .serve(listener, told)
-            .await
-            .map_err(|e| Problem::new(format!("cannot go on serving: {e}")))
+        server.serve(listener, told).await.map_err(|e| Problem::new(format!("cannot go on serving: {e}")))
     };
     let served = served.await;
     host.shutdown().await;
@@ -59,12 +60,16 @@ async fn first_token(host: &Host, listen: SocketAddr) -> Result<Option<String>, 
     Ok(Some(issued.secret))
 }
 
-fn tell(app: &App, listen: SocketAddr, token: Option<&str>) -> Result<(), Problem> {
+fn tell(app: &App, listen: SocketAddr, token: Option<&str>, code: Option<String>) -> Result<(), Problem> {
     let url = format!("http://{listen}");
+    let inbox = code.map(|code| format!("{url}/#code={code}"));
     if app.json {
-        return json::print(&json::Line::Serving { url: &url, token });
+        return json::print(&json::Line::Serving { url: &url, inbox: inbox.as_deref(), token });
     }
     say(&format!("serving on {url}"));
+    if let Some(inbox) = inbox {
+        say(&format!("inbox: {inbox}\n  the link signs one browser in, within ten minutes"));
+    }
     match token {
         Some(token) => say(&format!("token: {token}\n  it is shown this once; `longhaul token create` makes others")),
         None => say("`longhaul token create` makes a token to call it with"),

@@ -44,9 +44,9 @@ pub mod testing;
 pub use clock::{Clock, RealClock, SimulatedClock, Timestamp};
 pub use error::{Error, PluginError, StoreError};
 pub use host::{
-    DEFAULT_NAMESPACE, Delivery, DeliveryState, FeedItem, FeedPage, Histogram, Host, HostBuilder, IssuedToken, Metrics,
-    NewTask, NewToken, NewWebhook, ReplayOptions, Scope, Started, TaskFilter, TaskUpgrade, Token, ToolMetrics, Upgrade,
-    UpgradeCheck, Webhook, WebhookEvent, is_traceparent,
+    AskedQuestion, DEFAULT_NAMESPACE, Delivery, DeliveryState, FeedItem, FeedPage, Histogram, Host, HostBuilder,
+    IssuedToken, Metrics, NewTask, NewToken, NewWebhook, ReplayOptions, Scope, Started, TaskFilter, TaskUpgrade, Token,
+    ToolMetrics, Upgrade, UpgradeCheck, Webhook, WebhookEvent, is_traceparent,
 };
 pub use journal::{Diverged, Event, EventKind, Heard, LogStream};
 pub use limits::{HostLimits, LIFE, LimitUnit, LimitUse, Limits, QueueLimits};

@@ -9,6 +9,7 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod codes;
 mod config;
 mod http;
 pub mod mcp;
@@ -17,6 +18,7 @@ mod principal;
 mod problem;
 mod rates;
 mod server;
+mod web;
 
 pub use config::Config;
 pub use principal::Principal;

@@ -11,6 +11,7 @@ use longhaul::Host;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::codes::Codes;
 use crate::rates::Rates;
 use crate::{Config, http, mcp, origin, principal};
 
@@ -41,6 +42,7 @@ pub(crate) struct Shared {
     pub host: Host,
     pub config: Config,
     pub rates: Rates,
+    pub codes: Codes,
     /// Turns true when the server is told to stop: streams and long polls end.
     closing: watch::Sender<bool>,
 }
@@ -66,7 +68,21 @@ impl Server {
     /// A server on that host. `config.listen` says what its own name is; it does not listen yet.
     pub fn new(host: Host, config: Config) -> Self {
         let rates = Rates::new(&config);
-        Self { shared: Arc::new(Shared { host, config, rates, closing: watch::Sender::new(false) }) }
+        Self {
+            shared: Arc::new(Shared {
+                host,
+                config,
+                rates,
+                codes: Codes::default(),
+                closing: watch::Sender::new(false),
+            }),
+        }
+    }
+
+    /// A code that signs a browser in to the web inbox, once, within ten minutes: the inbox takes it from `/#code=CODE`. What
+    /// is behind `#` is sent to nobody and logged nowhere. `None`: the system has no random numbers.
+    pub fn sign_in_code(&self) -> Option<String> {
+        self.shared.codes.issue()
     }
 
     /// All routes, with authentication and the checks of `Host` and `Origin`. To be called within a tokio runtime.

@@ -29,6 +29,10 @@ const ROUTES: &[(&str, &str)] = &[
     ("GET", "/v1/deliveries"),
     ("POST", "/v1/deliveries/{delivery}/redeliver"),
     ("GET", "/metrics"),
+    ("GET", "/v1/questions"),
+    ("GET", "/v1/tasks/{id}/input"),
+    ("GET", "/v1/plugins/{plugin}/needs"),
+    ("GET", "/v1/session"),
 ];
 
 fn body_for(path: &str, id: &str) -> serde_json::Value {
@@ -53,7 +57,10 @@ async fn promise_8_a_task_of_another_namespace_does_not_exist_on_any_route() {
     for (path, operations) in documented["paths"].as_object().unwrap() {
         for method in operations.as_object().unwrap().keys() {
             let method = method.to_uppercase();
-            assert!(ROUTES.contains(&(method.as_str(), path.as_str())), "{method} {path} is not in the table");
+            // Whoever signs in has no token yet.
+            let known =
+                ROUTES.contains(&(method.as_str(), path.as_str())) || (method == "POST" && path == "/v1/session");
+            assert!(known, "{method} {path} is not in the table");
         }
     }
 

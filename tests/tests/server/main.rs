@@ -2,5 +2,6 @@
 
 mod access;
 mod feed;
+mod inbox;
 mod metrics;
 mod tasks;

@@ -39,11 +39,11 @@ pub(crate) use plugins::{
     PluginRow, by_digest as plugin_row, component, find as find_plugin, insert as insert_plugin, list as plugins,
     newest, remove as remove_plugin,
 };
-pub(crate) use questions::{all as replies, one as question, still_open};
+pub(crate) use questions::{all as replies, asked, one as question, still_open};
 pub(crate) use removal::{hide_ended, sweep};
 pub(crate) use step::{HttpUse, Rebuild, Step, Taken};
 pub(crate) use tasks::{
-    Due, Inserted, NewRow, RunRow, by_prefix, due, expire, limits_of, list as tasks, number, owe,
+    Due, Inserted, NewRow, RunRow, by_prefix, due, expire, input, limits_of, list as tasks, number, owe,
     remove as remove_task, run_row, unfinished, unfinished_by_state, view, written_since,
 };
 pub(crate) use tokens::{all as tokens, insert as insert_token, one as token, remove as remove_token};

@@ -5,7 +5,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::failure::{damaged, failed};
 use super::writer::Tx;
 use crate::StoreError;
-use crate::task::{OpenQuestion, Reply};
+use crate::clock::Timestamp;
+use crate::host::AskedQuestion;
+use crate::task::{OpenQuestion, Reply, TaskId};
 
 const WHAT: &str = "a question";
 
@@ -55,6 +57,47 @@ pub(crate) fn still_open(sql: &Connection, task: i64) -> Result<Vec<OpenQuestion
         .map_err(failed(WHAT))?;
     let rows = select.query_map(params![task], |row| row.get::<_, String>(0)).map_err(failed(WHAT))?;
     rows.map(|row| parse(&row.map_err(failed(WHAT))?)).collect()
+}
+
+/// The questions of a namespace that may be answered at `now`: those with a deadline first, the nearest one first.
+pub(crate) fn asked(
+    sql: &Connection,
+    namespace: &str,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Vec<AskedQuestion>, StoreError> {
+    let mut select = sql
+        .prepare_cached(
+            "SELECT task.id, root.id, task.session, plugin.name, plugin.version, task.digest, task.tool, task.progress,
+                    question.body
+             FROM question JOIN task ON task.n = question.task
+                  LEFT JOIN task AS root ON root.n = task.root
+                  LEFT JOIN plugin ON plugin.digest = task.digest
+             WHERE question.reply IS NULL AND task.namespace = ?1 AND task.ended_at IS NULL AND task.removed = 0
+                   AND (question.deadline IS NULL OR question.deadline > ?2)
+             ORDER BY question.deadline IS NULL, question.deadline, question.task, question.question LIMIT ?3",
+        )
+        .map_err(failed(WHAT))?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut rows = select.query(params![namespace, now.as_millis().cast_signed(), limit]).map_err(failed(WHAT))?;
+    let mut asked = Vec::new();
+    while let Some(row) = rows.next().map_err(failed(WHAT))? {
+        let text = |column| row.get::<_, Option<String>>(column).map_err(failed(WHAT));
+        let body: String = row.get(8).map_err(failed(WHAT))?;
+        asked.push(AskedQuestion {
+            task: TaskId(text(0)?.unwrap_or_default()),
+            root: text(1)?.map(TaskId),
+            session: text(2)?,
+            plugin: text(3)?.unwrap_or_default(),
+            version: text(4)?.unwrap_or_default(),
+            digest: text(5)?.unwrap_or_default(),
+            tool: text(6)?.unwrap_or_default(),
+            progress: text(7)?.as_deref().map(parse).transpose()?,
+            // Its task stands beside it already.
+            question: OpenQuestion { task: None, ..parse(&body)? },
+        });
+    }
+    Ok(asked)
 }
 
 /// Every question of a task with its reply, if it has one.

@@ -88,3 +88,6 @@ CREATE TABLE key (
 -- The most bytes of memory that a guest of the task had; and the limits that are nearly used up, by name, and told of.
 ALTER TABLE task ADD COLUMN memory INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE task ADD COLUMN near TEXT;
+
+-- The questions that may be answered: what an inbox looks through.
+CREATE INDEX question_open ON question (deadline) WHERE reply IS NULL;

@@ -314,6 +314,13 @@ pub(crate) fn limits_of(sql: &Connection, n: i64) -> Result<Limits, StoreError> 
         .map_err(failed(WHAT))
 }
 
+/// What a task was started with.
+pub(crate) fn input(sql: &Connection, n: i64) -> Result<String, StoreError> {
+    sql.prepare_cached("SELECT input FROM task WHERE n = ?1")
+        .and_then(|mut select| select.query_row(params![n], |row| row.get(0)))
+        .map_err(failed(WHAT))
+}
+
 /// A task that must be looked at by a time.
 #[derive(Debug, Clone)]
 pub(crate) struct Due {

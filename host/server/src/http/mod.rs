@@ -6,8 +6,10 @@ mod events;
 mod extract;
 mod feed;
 mod health;
+mod inbox;
 mod key;
 mod metrics;
+mod session;
 mod start;
 mod tasks;
 mod tools;
@@ -26,17 +28,22 @@ use tracing::Instrument as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::Problem;
 use crate::server::Shared;
+use crate::{Problem, web};
 
 /// The routes that anybody may call, and those that need a token.
 pub(crate) fn routes(shared: &Arc<Shared>) -> (Router, Router) {
-    let (v1, document) = v1(shared).split_for_parts();
+    let sign_in = OpenApiRouter::new().routes(routes!(session::sign_in));
+    let (sign_in, described) = sign_in.split_for_parts();
+    let (v1, mut document) = v1(shared).split_for_parts();
+    document.merge(described);
     let open = Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
+        .merge(sign_in.layer(DefaultBodyLimit::max(shared.config.body_bytes)))
         .with_state(shared.clone())
-        .merge(document::routes(document));
+        .merge(document::routes(document))
+        .merge(web::routes());
     (open, v1.with_state(shared.clone()))
 }
 
@@ -61,6 +68,10 @@ fn v1(shared: &Shared) -> OpenApiRouter<Arc<Shared>> {
         .routes(routes!(webhooks::deliveries))
         .routes(routes!(webhooks::redeliver))
         .routes(routes!(metrics::metrics))
+        .routes(routes!(inbox::questions))
+        .routes(routes!(inbox::input))
+        .routes(routes!(inbox::needs))
+        .routes(routes!(session::who))
         .layer(DefaultBodyLimit::max(shared.config.body_bytes));
     plugins.merge(rest)
 }

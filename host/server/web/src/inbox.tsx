@@ -1,0 +1,186 @@
+// The inbox: open questions, the most pressing first, and one of them to answer.
+
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { AnswerForm, ReplyText, type Settled } from "./answer";
+import { type Asked, call, type Json, type Need, Problem, type Reply, segment, type Task, type TaskEvent } from "./api";
+import { Bar, Countdown, Said, To } from "./bits";
+import { Markdown } from "./markdown";
+import { Needs } from "./plugins";
+import { keyOf, loaded, moreQuestions, questions, toggleNotices, wantsNotices } from "./state";
+import { Timeline } from "./timeline";
+import { line, short, shown } from "./text";
+
+/** What became of those that were on this screen: they stay until one looks away. */
+const settled = signal<Record<string, Settled | undefined>>({});
+
+export function Inbox({ wanted }: { wanted: string | undefined }) {
+  const all = questions.value;
+  const selected = wanted ?? (all[0] && keyOf(all[0]));
+  return (
+    <div class={wanted === undefined ? "inbox" : "inbox one"}>
+      <section class="list" aria-labelledby="inbox-title">
+        <header>
+          <h1 id="inbox-title">Inbox</h1>
+          {"Notification" in window && (
+            <button type="button" class="plain" aria-pressed={wantsNotices.value} onClick={() => void toggleNotices()}>
+              {wantsNotices.value ? "Notifications on" : "Notify me"}
+            </button>
+          )}
+        </header>
+        {loaded.value && all.length === 0 && (
+          <div class="empty">
+            <p>Nobody waits for an answer.</p>
+            <p class="quiet">Questions of running tasks appear here by themselves.</p>
+          </div>
+        )}
+        <ul>
+          {all.map((asked) => (
+            <li key={keyOf(asked)}>
+              <To href={`/q/${keyOf(asked)}`} class="item" aria-current={keyOf(asked) === selected ? "true" : undefined}>
+                <span class="prompt"><Said text={asked.prompt} /></span>
+                <span class="quiet"><Said text={`${asked.plugin}/${asked.tool}`} />{asked.session && <> · <Said text={asked.session} /></>}</span>
+                {asked.deadline && <Countdown to={asked.deadline} />}
+              </To>
+            </li>
+          ))}
+        </ul>
+        {moreQuestions.value && <p class="quiet">There are more, which can wait longer.</p>}
+      </section>
+      <section class="detail" aria-label="Question">
+        {selected && <Detail key={selected} wanted={selected} />}
+      </section>
+    </div>
+  );
+}
+
+function Detail({ wanted }: { wanted: string }) {
+  const open = questions.value.find((asked) => keyOf(asked) === wanted);
+  // It stays on the screen when it is settled.
+  const [kept, setKept] = useState<Asked | undefined>(open);
+  const [found, setFound] = useState<Settled | "unknown">();
+  const asked = open ?? kept;
+  const [task, number] = wanted.split("/") as [string, string];
+  const gone = loaded.value && open === undefined && settled.value[wanted] === undefined;
+
+  useEffect(() => {
+    if (open !== undefined) setKept(open);
+  }, [open]);
+  useEffect(() => {
+    if (!gone) return;
+    // A list that is read whole is cut at 500: it may be open all the same.
+    void look(task, Number(number)).then((seen) => {
+      if (seen.asked !== undefined) setKept(seen.asked);
+      setFound(seen.settled ?? (seen.asked === undefined ? "unknown" : undefined));
+    });
+  }, [gone]);
+
+  const outcome = settled.value[wanted] ?? (gone ? found : undefined);
+  if (outcome === "unknown") {
+    return <><Back /><p class="notice">There is no such question here, or it is not for you.</p></>;
+  }
+  if (asked === undefined) return outcome === undefined ? null : <><Back /><Outcome settled={outcome} task={task} /></>;
+  return (
+    <>
+      <Back />
+      <article class="question">
+        <p class="quiet">
+          <Said text={`${asked.plugin} ${asked.version}`} /> · <Said text={asked.tool} />
+          {asked.session && <> · session <Said text={asked.session} /></>}
+          {typeof asked.options?.audience === "string" && <> · for <Said text={asked.options.audience} /></>}
+        </p>
+        <h2><bdi>{shown(asked.prompt)}</bdi></h2>
+        {asked.deadline && outcome === undefined && <p><Countdown to={asked.deadline} /></p>}
+        {asked.detail && <Markdown text={asked.detail} />}
+        {outcome === undefined ? (
+          <AnswerForm asked={asked} onSettled={(settledNow) => { settled.value = { ...settled.value, [wanted]: settledNow }; }} />
+        ) : (
+          <Outcome settled={outcome} task={task} sensitive={asked.options?.sensitive === true} />
+        )}
+      </article>
+      <Done asked={asked} />
+      <Trust asked={asked} />
+    </>
+  );
+}
+
+const Back = () => <p class="back"><To href="/">← All questions</To></p>;
+
+function Outcome({ settled, task, sensitive }: { settled: Settled; task: string; sensitive?: boolean }) {
+  const counted = settled.mine && (settled.reply.outcome === "answered" || settled.reply.outcome === "declined");
+  return (
+    <div class={`notice ${counted ? "good" : ""}`}>
+      <p>
+        {counted ? "Your answer counted: " : settled.reply.outcome === "answered" || settled.reply.outcome === "declined" ? "Somebody else was first: " : "This question is settled: "}
+        <ReplyText reply={settled.reply} sensitive={sensitive} />
+      </p>
+      <p><To href={`/tasks/${task}`}>See what the task does with it</To></p>
+    </div>
+  );
+}
+
+/** What became of a question that is not in the list. */
+async function look(id: string, number: number): Promise<{ asked?: Asked; settled?: Settled }> {
+  try {
+    const task = await call<Task>(`/v1/tasks/${segment(id)}`);
+    const open = task.questions.find((one) => one.question === number && (one.task ?? task.id) === id);
+    if (open) return { asked: { ...task, ...open, task: id } };
+    let after = 0;
+    let asked: Asked | undefined;
+    for (;;) {
+      const { events } = await call<{ events: TaskEvent[] }>(`/v1/tasks/${segment(id)}?after=${after}`);
+      for (const event of events) {
+        if (event.question !== number) continue;
+        if (event.kind === "question") asked = { ...task, ...(event as unknown as Asked), task: id };
+        if (event.kind === "reply") return { asked, settled: { mine: false, reply: event as unknown as Reply } };
+      }
+      const last = events.at(-1);
+      if (last === undefined) return { asked, settled: asked && { mine: false, reply: { outcome: "closed" } } };
+      after = last.seq;
+    }
+  } catch (error) {
+    if (error instanceof Problem) return {};
+    return {};
+  }
+}
+
+/** What the task has done so far. */
+function Done({ asked }: { asked: Asked }) {
+  const [events, setEvents] = useState<TaskEvent[]>();
+  const [input, setInput] = useState<Json>();
+  useEffect(() => {
+    const path = `/v1/tasks/${segment(asked.task)}`;
+    call<Task>(path)
+      .then((task) => call<{ events: TaskEvent[] }>(`${path}?after=${Math.max(0, task.last_seq - 60)}`))
+      .then((task) => setEvents(task.events.filter((event) => event.kind !== "question" || event.question !== asked.question)))
+      .catch(() => {});
+    call<Json>(`${path}/input`).then(setInput).catch(() => {});
+  }, [asked.task, asked.question]);
+  return (
+    <details class="card" open>
+      <summary>What it has done so far</summary>
+      <Bar progress={asked.progress} />
+      {input !== undefined && <p class="quiet">Started with <code>{line(JSON.stringify(input)).slice(0, 300)}</code></p>}
+      {events && <Timeline events={events.slice(-12)} />}
+      <p><To href={`/tasks/${asked.root ?? asked.task}`}>The whole task</To></p>
+    </details>
+  );
+}
+
+/** Who asks: what was installed, and what it may reach. */
+function Trust({ asked }: { asked: Asked }) {
+  const [needs, setNeeds] = useState<Need[]>();
+  useEffect(() => {
+    call<{ needs: Need[] }>(`/v1/plugins/${segment(asked.digest)}/needs`).then((answer) => setNeeds(answer.needs)).catch(() => {});
+  }, [asked.digest]);
+  return (
+    <details class="card">
+      <summary>Who asks, and what it may do</summary>
+      <p>
+        The plugin <To href={`/plugins/${asked.plugin}`}><Said text={asked.plugin} /></To> {line(asked.version)},
+        SHA-256 <code title={asked.digest}>{short(asked.digest)}…</code>. The words of the question are the plugin's own.
+      </p>
+      {needs && <Needs needs={needs} />}
+    </details>
+  );
+}

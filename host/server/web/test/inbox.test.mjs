@@ -1,0 +1,188 @@
+// The inbox: signing in, questions, answers.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, Server, tab } from "./harness.mjs";
+
+let server, browser;
+before(async () => { server = await new Server().start(); browser = await launch(); });
+after(async () => { await browser?.close(); await server?.end(); });
+
+const text = { type: "string" };
+const form = {
+  type: "object",
+  required: ["name", "seats", "size"],
+  properties: {
+    name: { type: "string", title: "Name", minLength: 2 },
+    mail: { type: "string", format: "email", title: "E-mail" },
+    seats: { type: "integer", minimum: 1, maximum: 8, title: "Seats" },
+    size: { type: "string", enum: ["s", "m", "l"], enumNames: ["Small", "Middle", "Large"], title: "Size" },
+    extras: { type: "array", items: { type: "string", enum: ["tea", "cake"] }, title: "Extras" },
+    window: { type: "boolean", title: "At a window" },
+  },
+};
+
+test("a link signs one browser in, once, and its code does not stay in the address", async () => {
+  const page = await tab(browser, server, { token: null, at: new URL(server.inbox).hash && `/${new URL(server.inbox).hash}` });
+  await page.getByRole("heading", { name: "Inbox" }).waitFor();
+  assert.equal(new URL(page.url()).hash, "");
+  const other = await tab(browser, server, { token: null, at: `/${new URL(server.inbox).hash}` });
+  await other.getByText("the link was used").waitFor();
+  assert.deepEqual([page.problems, other.problems], [[], []]);
+  await page.context().close();
+  await other.context().close();
+});
+
+test("a token is asked for, a wrong one is refused, and the page that was wanted comes after it", async () => {
+  const id = await server.ask("Which town?", text);
+  const page = await tab(browser, server, { token: null, at: `/q/${id}/1` });
+  await page.getByLabel("Token").fill("lh_000000000000_nothing");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("unknown, revoked or expired").waitFor();
+  await page.getByLabel("Token").fill(server.token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Which town?" }).waitFor();
+  assert.equal(await page.evaluate(() => document.cookie), "");
+  await page.context().close();
+  await server.call("POST", `/v1/tasks/${id}/cancel`);
+});
+
+for (const [kind, schema, act, expected] of [
+  ["confirm", { type: "boolean" }, (page) => page.getByRole("button", { name: "Yes" }).click(), true],
+  ["text", text, async (page) => { await page.getByLabel("Your answer").fill("Łódź"); await answer(page); }, "Łódź"],
+  ["choose one", { type: "string", oneOf: [{ const: "a", title: "Apples" }, { const: "b", title: "Pears" }] },
+    async (page) => { await page.getByLabel("Pears").check(); await answer(page); }, "b"],
+  ["choose many", { type: "array", items: { type: "string", enum: ["x", "y", "z"] }, minItems: 2 },
+    async (page) => {
+      await page.getByLabel("z", { exact: true }).check();
+      await answer(page);
+      await page.getByText("Choose at least 2").waitFor();
+      await page.getByLabel("x", { exact: true }).check();
+      await answer(page);
+    }, ["x", "z"]],
+  ["number", { type: "number", maximum: 10 }, async (page) => {
+    await page.getByLabel("Your answer").fill("11");
+    await answer(page);
+    await page.getByText("10 or less").waitFor();
+    await page.getByLabel("Your answer").fill("9.5");
+    await answer(page);
+  }, 9.5],
+  ["form", form, async (page) => {
+    await page.getByLabel("Name", { exact: true }).fill("A");
+    await page.getByLabel("E-mail").fill("nobody");
+    await page.getByLabel("Seats").fill("9");
+    await answer(page);
+    for (const wrong of ["At least 2 characters", "no e-mail address", "8 or less", "An answer is needed"]) await page.getByText(wrong).waitFor();
+    await page.getByLabel("Name", { exact: true }).fill("Ada");
+    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel("Seats").fill("3");
+    await page.getByLabel("Middle").check();
+    await page.getByLabel("cake").check();
+    await page.getByLabel("No", { exact: true }).check();
+    await answer(page);
+  }, { name: "Ada", mail: "ada@example.com", seats: 3, size: "m", extras: ["cake"], window: false }],
+]) {
+  test(`a question of the kind ${kind} is answered`, async () => {
+    const id = await server.ask(`Please: ${kind}`, schema, { detail: "With *care*." });
+    const page = await tab(browser, server, { at: `/q/${id}/1` });
+    await page.getByRole("heading", { name: `Please: ${kind}` }).waitFor();
+    await act(page);
+    await counted(page);
+    const task = await server.ended(id);
+    assert.deepEqual(task.output.structured.value, expected);
+    assert.equal(task.output.structured.by, "first");
+    assert.deepEqual(page.problems, []);
+    await page.context().close();
+  });
+}
+
+const counted = (page) => page.locator(".notice", { hasText: "Your answer counted" }).waitFor();
+const answer = (page) => page.getByRole("button", { name: "Answer", exact: true }).click();
+
+test("a question is declined with a reason", async () => {
+  const id = await server.ask("Delete it all?", { type: "boolean" });
+  const page = await tab(browser, server, { at: `/q/${id}/1` });
+  await page.getByRole("button", { name: "Decline…" }).click();
+  await page.getByLabel("Why not?").fill("not mine to say");
+  await page.getByRole("button", { name: "Decline", exact: true }).click();
+  await page.locator(".notice", { hasText: "not mine to say" }).waitFor();
+  assert.equal((await server.ended(id)).output.structured.reason, "not mine to say");
+  await page.context().close();
+});
+
+test("whoever comes second is told who was first, and with what", async () => {
+  const id = await server.ask("Who is faster?", text);
+  const page = await tab(browser, server, { at: `/q/${id}/1` });
+  await page.getByLabel("Your answer").fill("I am");
+  // The page does not hear of it before it sends.
+  await page.route("**/v1/questions*", (route) => route.abort());
+  await server.call("POST", `/v1/tasks/${id}/questions/1/answer`, { value: "somebody", by: "Grace" });
+  await answer(page);
+  await page.locator(".notice", { hasText: "Somebody else was first: answered by Grace: somebody" }).waitFor();
+  await page.context().close();
+});
+
+test("a question that others answer leaves the list at once, and stays on the screen with its reply", async () => {
+  const id = await server.ask("Still open?", text);
+  const page = await tab(browser, server, { at: `/q/${id}/1` });
+  await page.getByLabel("Your answer").waitFor();
+  await server.call("POST", `/v1/tasks/${id}/questions/1/answer`, { value: "no longer", by: "Grace" });
+  await page.locator(".notice", { hasText: "answered by Grace: no longer" }).waitFor();
+  assert.equal(await page.getByRole("link", { name: /Still open/ }).count(), 0);
+  await page.context().close();
+});
+
+test("new questions come by themselves, the nearest deadline first, counted in the title", async () => {
+  const page = await tab(browser, server);
+  await page.getByText("Nobody waits for an answer").waitFor();
+  const ids = [await server.ask("Later", text, { timeout_ms: 3_600_000 }), await server.ask("Whenever", text), await server.ask("Soon", text, { timeout_ms: 300_000 })];
+  await page.waitForFunction(() => document.querySelectorAll(".item").length === 3);
+  assert.deepEqual(await page.locator(".item .prompt").allTextContents(), ["Soon", "Later", "Whenever"]);
+  assert.match(await page.locator(".item").first().textContent(), /4 min|5 min/);
+  await page.waitForFunction(() => document.title.startsWith("(3)"));
+  // By keyboard alone: to the second question, and answered.
+  await page.getByRole("link", { name: /Later/ }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Later" }).waitFor();
+  await page.getByLabel("Your answer").focus();
+  await page.keyboard.type("by keys");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await counted(page);
+  await page.waitForFunction(() => document.title.startsWith("(2)"));
+  for (const id of ids) await server.call("POST", `/v1/tasks/${id}/cancel`);
+  await page.context().close();
+});
+
+test("a browser's notice is shown to who asked for it and looks elsewhere", async () => {
+  const page = await tab(browser, server, { permissions: ["notifications"] });
+  await page.evaluate(() => {
+    globalThis.notices = [];
+    globalThis.Notification = class { static permission = "granted"; static requestPermission = async () => "granted"; constructor(title) { globalThis.notices.push(title); } };
+    Object.defineProperty(document, "hidden", { get: () => true });
+  });
+  await page.getByRole("button", { name: "Notify me" }).click();
+  await page.getByRole("button", { name: "Notifications on" }).waitFor();
+  const id = await server.ask("Psst", text);
+  await page.waitForFunction(() => globalThis.notices.includes("Psst"));
+  await server.call("POST", `/v1/tasks/${id}/cancel`);
+  await page.context().close();
+});
+
+test("whoever may only answer can answer, and is offered nothing else", async () => {
+  const id = await server.ask("Only this?", { type: "boolean" });
+  const page = await tab(browser, server, { token: server.makeToken("Desk", ["answer"]), at: `/q/${id}/1` });
+  await page.getByText("answers only").waitFor();
+  await page.getByRole("button", { name: "No", exact: true }).click();
+  await counted(page);
+  assert.equal((await server.ended(id)).output.structured.by, "Desk");
+  const other = await server.task("cancel_me", { manners: "obey" });
+  await page.goto(`${server.url}/tasks/${other}`);
+  await page.getByRole("heading", { name: "probe/cancel_me" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Cancel…" }).count(), 0);
+  await page.goto(`${server.url}/plugins/probe`);
+  await page.getByRole("heading", { name: /probe/ }).first().waitFor();
+  assert.equal(await page.getByRole("button", { name: "Start…" }).count(), 0);
+  await server.call("POST", `/v1/tasks/${other}/cancel`);
+  await page.context().close();
+});
