@@ -33,6 +33,8 @@ export interface Part { mediaType: string; name?: string; text?: string; bytes?:
 export interface Output { parts: Part[]; structured?: Json }
 export interface Child { handle: number; task: string; plugin: string; tool: string; state: State }
 
+export interface LimitUse { limit: string; unit: "count" | "bytes" | "time"; used: number; allowed: number }
+
 export interface Task {
   id: string;
   namespace: string;
@@ -57,7 +59,8 @@ export interface Task {
   questions: Question[];
   context: Json;
   fuel_used: number;
-  usage?: { [limit: string]: { used?: number; allowed?: number } };
+  /** What it has used of its limits. */
+  usage?: LimitUse[];
   output?: Output;
   error?: TaskError;
 }

@@ -1,13 +1,13 @@
 // One task: where it stands, what it did, what it was given and what it gave.
 
 import { useEffect, useState } from "preact/hooks";
-import { call, type Json, Problem, segment, type Task, type TaskEvent } from "./api";
+import { call, type Json, type LimitUse, Problem, segment, type Task, type TaskEvent } from "./api";
 import { Ago, Badge, Bar, Copy, Countdown, Said, To, Wrong } from "./bits";
 import { follow } from "./live";
 import { Data, Result } from "./result";
 import { gathered, may, message } from "./state";
 import { Timeline } from "./timeline";
-import { amount, clock, line, short, span } from "./text";
+import { amount, clock, line, short, span, used } from "./text";
 
 /** Entries that are shown at first: journals may have a million. */
 const SHOWN = 500;
@@ -137,6 +137,7 @@ export function TaskPage({ id }: { id: string }) {
         <Timeline events={events} />
       </section>
       {input !== undefined && <details class="card"><summary>What it was started with</summary><Data value={input} /></details>}
+      {task.usage && task.usage.length > 0 && <details class="card"><summary>Limits</summary><Usage usage={task.usage} /></details>}
       <details class="card" open={ended}>
         <summary>Facts</summary>
         <dl class="facts">
@@ -153,6 +154,25 @@ export function TaskPage({ id }: { id: string }) {
         </dl>
       </details>
     </section>
+  );
+}
+
+/** How much of its limits it has used, the fullest first. */
+function Usage({ usage }: { usage: LimitUse[] }) {
+  const share = (one: LimitUse) => (one.allowed > 0 ? one.used / one.allowed : 0);
+  return (
+    <table class="usage">
+      <thead><tr><th>Limit</th><th class="right">Used</th><th class="right">Allowed</th></tr></thead>
+      <tbody>
+        {[...usage].sort((a, b) => share(b) - share(a)).map((one) => (
+          <tr key={one.limit}>
+            <td><code>{one.limit}</code></td>
+            <td class={share(one) >= 0.8 ? "right bad" : "right"}>{used(one.used, one.unit)}</td>
+            <td class="right">{used(one.allowed, one.unit)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

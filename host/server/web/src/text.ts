@@ -39,6 +39,11 @@ const LARGE = new Intl.NumberFormat("en", { notation: "compact", maximumFraction
 
 export const amount = (count: number) => (count >= 1e6 ? LARGE : SMALL).format(count);
 
+/** So much of a limit. */
+export function used(amountOf: number, unit: "count" | "bytes" | "time"): string {
+  return unit === "bytes" ? bytes(amountOf) : unit === "time" ? (amountOf < 1000 ? `${amountOf} ms` : span(amountOf)) : amount(amountOf);
+}
+
 /** A span of time: its two largest units. */
 export function span(millis: number): string {
   const seconds = Math.max(0, Math.round(millis / 1000));

@@ -1,10 +1,10 @@
 // A task's journal as a timeline.
 
 import { Component, type ComponentChildren } from "preact";
-import type { Json, Progress, Reply, State, TaskError, TaskEvent } from "./api";
+import type { Json, LimitUse, Progress, Reply, State, TaskError, TaskEvent } from "./api";
 import { ReplyText } from "./answer";
 import { Bar, Said, To } from "./bits";
-import { bytes, clock, cut, shown } from "./text";
+import { bytes, clock, cut, shown, used } from "./text";
 
 interface Row { event: TaskEvent; others: number }
 
@@ -92,6 +92,10 @@ function Entry({ event }: { event: TaskEvent }): ComponentChildren {
       return <>somebody asked it to stop</>;
     case "refused":
       return <>the host refused <Said text={text(event.what)} />: <Said text={text(event.why)} /></>;
+    case "limit-near": {
+      const unit = event.unit as LimitUse["unit"];
+      return <>is near its limit <code>{text(event.limit)}</code>: {used(Number(event.used), unit)} of {used(Number(event.allowed), unit)}</>;
+    }
     case "checkpoint":
       return <>left work pending outside; looks again at {clock(text(event.until))}</>;
     case "retry":
