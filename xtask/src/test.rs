@@ -7,12 +7,11 @@ use anyhow::{Result, bail};
 
 use crate::runner::{self, Counts};
 use crate::timing::Timings;
-use crate::{guests, interop, paths, process, web};
+use crate::{guests, paths, process, web};
 
 /// The guests and the binary; returns the folder of the components.
 pub fn build(timings: &mut Timings) -> Result<PathBuf> {
     let components = timings.time("build the guests", guests::build_all)?;
-    timings.time("build the web inbox", web::build_if_possible)?;
     // The dev profile optimises the dependencies, so one build serves tests and demo. All targets, since the binary built
     // alone gets dependencies of other features than the tests do, and compiles the engine's compiler once more.
     timings
@@ -36,6 +35,7 @@ pub fn run(args: &[String]) -> Result<()> {
 /// The tests of the web inbox alone, with the binary as it would be built now.
 pub fn web() -> Result<()> {
     let mut timings = Timings::default();
+    timings.time("build the web inbox", web::build)?;
     build(&mut timings)?;
     let counts = timings.time("tests of the web inbox", web::test)?;
     timings.print();
@@ -67,11 +67,6 @@ fn run_parts(args: &[String], timings: &mut Timings) -> Result<Counts> {
         cargo.args(["test", "--doc", "--workspace", "--no-fail-fast"]);
         runner::cargo_test(cargo)
     })?;
-    // Elsewhere they are asked for by name: they have to be installed first.
-    if std::env::var("NEXTEST_PROFILE").is_ok_and(|profile| profile == "ci") {
-        counts += timings.time("clients that others wrote", || interop::steps(&[]))?;
-    }
-    counts += timings.time("tests of the web inbox", web::test)?.unwrap_or_default();
     // What a plugin computes is tested as ordinary code of this machine.
     let plugins = paths::root().join("plugins");
     if plugins.join("Cargo.toml").exists() {

@@ -29,15 +29,6 @@ pub fn has_node() -> bool {
     node.is_some_and(|major| major >= NODE) && process::output(npm().arg("--version")).is_ok()
 }
 
-/// Builds it where that can be done; the server is whole without it.
-pub fn build_if_possible() -> Result<()> {
-    if has_node() {
-        return build();
-    }
-    println!("Node {NODE} or newer is not installed: the server is built without its web inbox");
-    Ok(())
-}
-
 /// Builds it, if anything has changed since.
 pub fn build() -> Result<()> {
     if !has_node() {
