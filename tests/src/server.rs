@@ -278,3 +278,14 @@ impl Events {
         panic!("the stream ended before `{kind}`");
     }
 }
+
+/// Repeats until it is so. Fails the test when it takes too long.
+pub async fn until(so: impl AsyncFn() -> bool) {
+    for _ in 0..600 {
+        if so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it took too long");
+}

@@ -102,8 +102,8 @@ impl Report {
 
 fn size(bytes: usize) -> String {
     match bytes {
-        ..1_000 => format!("{bytes} B"),
-        ..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
         _ => format!("{:.1} MB", bytes as f64 / 1e6),
     }
 }

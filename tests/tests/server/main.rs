@@ -5,3 +5,4 @@ mod feed;
 mod inbox;
 mod metrics;
 mod tasks;
+mod webhooks;

@@ -2,7 +2,8 @@
 //!
 //! A secret is found plain in any case of its letters; in base64, with the usual alphabet and the one for URLs, wherever it
 //! lies in what was encoded; in hex; in UTF-16. And each of these is found when all or some of its characters are written as
-//! `%41`, `\u0041`, `\x41`, `\101`, `\/`, `&#65;`, `&#x41;` or `&amp;`, once or twice, and with line breaks in between. What
+//! `%41`, `\u0041`, `\x41`, `\101`, `\/`, `&#65;`, `&#x41;` or `&amp;`, once or twice, and with line breaks in between; of a secret with
+//! a backslash or `%` in it, if that is written so too. What
 //! is compressed, encrypted, or turned into something else by a server is not found: a secret's `to` is a list of hosts
 //! that are trusted not to do that.
 

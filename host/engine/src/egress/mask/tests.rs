@@ -40,7 +40,8 @@ fn forms() -> Vec<Form> {
         ("upper case", |text| text.to_ascii_uppercase().into()),
         ("percent", |text| percent(text, |byte| byte.is_ascii_alphanumeric())),
         ("percent, lower case", |text| each(text, |byte| format!("%{byte:02x}"))),
-        ("percent, in part", |text| percent(text, |byte| byte % 3 != 0 && byte != b'%')),
+        // Whoever leaves some characters as they are does not leave those that begin an escape.
+        ("percent, in part", |text| percent(text, |byte| byte % 3 != 0 && byte != b'%' && byte != b'\\')),
         ("percent, twice", |text| {
             let once = String::from_utf8(percent(text, |byte| byte.is_ascii_alphanumeric())).unwrap();
             percent(&once, |byte| byte.is_ascii_alphanumeric())
