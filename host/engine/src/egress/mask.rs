@@ -2,8 +2,7 @@
 //!
 //! A secret is found plain in any case of its letters; in base64, with the usual alphabet and the one for URLs, wherever it
 //! lies in what was encoded; in hex; in UTF-16. And each of these is found when all or some of its characters are written as
-//! `%41`, `\u0041`, `\x41`, `\101`, `\/`, `&#65;`, `&#x41;` or `&amp;`, once or twice, and with line breaks in between; of a secret with
-//! a backslash or `%` in it, if that is written so too. What
+//! `%41`, `\u0041`, `\x41`, `\101`, `\/`, `&#65;`, `&#x41;` or `&amp;`, once or twice, and with line breaks in between. What
 //! is compressed, encrypted, or turned into something else by a server is not found: a secret's `to` is a list of hosts
 //! that are trusted not to do that.
 
@@ -22,7 +21,7 @@ use http::{HeaderMap, HeaderValue};
 use super::secret::SecretValue;
 use super::{Code, Failure, Incoming};
 use forms::Form;
-use unescape::{Unescape, Unit, units};
+use unescape::{KINDS, Unescape, Unit, units};
 
 /// What masks some secrets.
 pub(super) struct Masker {
@@ -112,6 +111,14 @@ impl Masker {
         // Escapes are undone twice, for what was escaped twice; and a line may end anywhere in a long text.
         self.scan(Unescape::of(units(text)), &mut found);
         self.scan(Unescape::of(Unescape::of(units(text))), &mut found);
+        // Where there is one kind of escape alone, that was the same.
+        let kinds = KINDS.iter().filter(|kind| text.contains(kind));
+        if kinds.clone().count() > 1 {
+            for &kind in kinds {
+                self.scan(Unescape::only(kind, units(text)), &mut found);
+                self.scan(Unescape::only(kind, Unescape::only(kind, units(text))), &mut found);
+            }
+        }
         if found.is_empty() {
             return None;
         }

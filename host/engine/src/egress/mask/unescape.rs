@@ -18,9 +18,14 @@ pub(super) fn units(text: &[u8]) -> impl Iterator<Item = Unit> {
 /// Units that an escape has at most: `\ud83d\ude00`.
 const LONGEST: usize = 12;
 
+/// What escapes begin with.
+pub(super) const KINDS: [u8; 3] = [b'%', b'\\', b'&'];
+
 /// A text without its escapes and line breaks. What only looks like an escape stays as it is.
 pub(super) struct Unescape<I> {
     inner: I,
+    /// The one kind that is undone; all if there is none.
+    only: Option<u8>,
     ahead: VecDeque<Unit>,
     /// What is left of a character that is several bytes.
     rest: VecDeque<Unit>,
@@ -28,7 +33,17 @@ pub(super) struct Unescape<I> {
 
 impl<I: Iterator<Item = Unit>> Unescape<I> {
     pub fn of(inner: I) -> Self {
-        Self { inner, ahead: VecDeque::with_capacity(LONGEST), rest: VecDeque::new() }
+        Self::new(inner, None)
+    }
+
+    /// Without the escapes that begin so: the secret may hold what looks like one of another kind, or end in the beginning of
+    /// one.
+    pub fn only(kind: u8, inner: I) -> Self {
+        Self::new(inner, Some(kind))
+    }
+
+    fn new(inner: I, only: Option<u8>) -> Self {
+        Self { inner, only, ahead: VecDeque::with_capacity(LONGEST), rest: VecDeque::new() }
     }
 
     fn byte(&mut self, at: usize) -> Option<u8> {
@@ -132,9 +147,9 @@ impl<I: Iterator<Item = Unit>> Iterator for Unescape<I> {
         }
         loop {
             let first = self.byte(0)?;
-            let escaped = match first {
-                b'%' | b'\\' | b'&' => self.escape(),
-                _ => None,
+            let escaped = match self.only {
+                Some(kind) if kind != first => None,
+                _ => self.escape(),
             };
             let Some((escaped, length)) = escaped else {
                 let unit = self.ahead.pop_front()?;
