@@ -16,7 +16,8 @@ const PNG: &[u8] = &[
 ];
 
 /// Two samples of silence.
-const WAV: &[u8] = b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x02\0\0\0\x80\x80";
+const WAV: &[u8] =
+    b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x02\0\0\0\x80\x80";
 
 /// Returns a text.
 #[longhaul_sdk::tool(read_only, pace = quick)]

@@ -70,7 +70,8 @@ pub fn confirm_delete(task: &Task, input: File) -> Result<Output<()>, ToolError>
 /// Asks two things at once.
 #[longhaul_sdk::tool(read_only)]
 pub fn multi_input(task: &Task, _input: Nothing) -> Result<Output<()>, ToolError> {
-    let schema = |field: &str, kind: &str| json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
+    let schema =
+        |field: &str, kind: &str| json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
     let name = task.open(Question::with_schema("Your name?", schema("name", "string")))?;
     let confirm = task.open(Question::with_schema("Go on?", schema("confirm", "boolean")))?;
     let mut said = Vec::new();
