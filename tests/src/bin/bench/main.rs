@@ -1,5 +1,6 @@
 //! The numbers of the design, measured side by side in one run on one disk. Machines are noisy: read the ratios.
 
+mod faces;
 mod fairness;
 mod guest;
 mod tasks;
@@ -14,7 +15,7 @@ use longhaul::{Host, NewTask, TaskState};
 const ROUNDS: usize = 5;
 
 /// The groups of rows, in the order in which they are measured.
-const GROUPS: &[&str] = &["tasks", "guest", "waiting", "fairness"];
+const GROUPS: &[&str] = &["tasks", "guest", "waiting", "fairness", "faces"];
 
 fn main() -> Result<()> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
@@ -37,6 +38,7 @@ fn main() -> Result<()> {
         match *group {
             "tasks" => runtime.block_on(tasks::rows(dir.path()))?,
             "guest" => runtime.block_on(guest::rows(dir.path()))?,
+            "faces" => runtime.block_on(faces::rows(dir.path()))?,
             "fairness" => runtime.block_on(fairness::rows(dir.path()))?,
             _ => runtime.block_on(waiting::rows(dir.path()))?,
         }
