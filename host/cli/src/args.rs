@@ -345,7 +345,8 @@ pub struct Grants {
     /// Of a secret: where it may go
     #[arg(long, value_name = "HOST")]
     pub to: Vec<String>,
-    /// Of a secret: how it is put into requests: bearer, header:NAME, basic:USER, query:NAME, placeholder
+    /// Of a secret: how it is put into requests: bearer, header:NAME, basic:USER, query:NAME, placeholder, placeholder:url,
+    /// placeholder:body
     #[arg(long = "as", value_name = "HOW")]
     pub place: Option<String>,
     /// Of a secret: where it is, if [secrets] does not say so yet: env:VARIABLE, file:PATH

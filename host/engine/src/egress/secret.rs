@@ -55,7 +55,16 @@ pub(crate) enum SecretPlace {
     Basic { user: String },
     /// `as = { query = "key" }`: a parameter of the query.
     Query { parameter: String },
-    /// `as = "placeholder"`: wherever the guest wrote what it was given in the secret's place, in headers; and in the body
-    /// too with `as = { placeholder = "body" }`.
-    Placeholder { in_body: bool },
+    /// `as = "placeholder"`: wherever the guest wrote what it was given in the secret's place, in headers; and there too:
+    /// `as = { placeholder = "body" }`.
+    Placeholder { also: Option<Part> },
+}
+
+/// A part of a request that is no header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The path and the query of its URL, in which the secret is written as what it is there: data.
+    Url,
+    /// Its body.
+    Body,
 }

@@ -42,7 +42,7 @@ pub(super) struct Back {
 }
 
 impl<'a> UnderWay<'a> {
-    /// `seed`: the attempt's.
+    /// `seed`: the task's.
     pub fn new(runner: &'a Arc<Runner>, row: &'a RunRow, manifest: &'a Manifest, seed: [u8; 32]) -> Self {
         let (sending, uncharged) = (FuturesUnordered::new(), HttpUse::default());
         Self { runner, row, manifest, sending, used: row.http, uncharged, seed }

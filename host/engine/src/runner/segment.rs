@@ -103,6 +103,12 @@ impl<'a> Segment<'a> {
             true => rand_seed()?,
             false => runner.store.read(|sql| store::seed(sql, row.n, row.attempt_seq))?,
         };
+        // What stands for a secret is the same in every attempt, and so is a request with it, and its key.
+        let task_seed = match row.attempt {
+            0 => seed,
+            1 if !another => seed,
+            _ => runner.store.read(|sql| store::first_seed(sql, row.n))?,
+        };
         let recorded = match fresh || another || purpose == Purpose::Cancel {
             true => Vec::new(),
             false => runner.store.read(|sql| store::of_segment(sql, row.n, row.segment_seq))?,
@@ -127,7 +133,7 @@ impl<'a> Segment<'a> {
             runner.clock.clone(),
             row.id.clone(),
             row.created_at,
-            settings(runner, row, ready, seed),
+            settings(runner, row, ready, task_seed),
             row.limits,
             row.near,
             opened,
@@ -146,7 +152,7 @@ impl<'a> Segment<'a> {
         };
         let call = call(row, row.attempt + u32::from(another));
         let left = Left { seed: another.then_some(seed), charged: 0, child: None };
-        let under_way = UnderWay::new(runner, row, &ready.manifest, seed);
+        let under_way = UnderWay::new(runner, row, &ready.manifest, task_seed);
         let (told, over) = (false, false);
         Ok(Ok(Self { runner, row, ready, run, instance, call, requests, left, told, over, purpose, under_way }))
     }

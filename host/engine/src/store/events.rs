@@ -184,6 +184,15 @@ pub(crate) fn seed(sql: &Connection, task: i64, attempt_seq: u64) -> Result<[u8;
     blob.and_then(|blob| blob.try_into().ok()).ok_or_else(|| damaged(WHAT)(format!("entry {attempt_seq} has no seed")))
 }
 
+/// The seed of a task's first attempt, which stands for the task.
+pub(crate) fn first_seed(sql: &Connection, task: i64) -> Result<[u8; 32], StoreError> {
+    let mut select = sql
+        .prepare_cached("SELECT blob FROM entry WHERE task = ?1 AND kind = 'attempt' ORDER BY seq LIMIT 1")
+        .map_err(failed(WHAT))?;
+    let blob: Option<Vec<u8>> = select.query_row(params![task], |row| row.get(0)).map_err(failed(WHAT))?;
+    blob.and_then(|blob| blob.try_into().ok()).ok_or_else(|| damaged(WHAT)("its first attempt has no seed".to_owned()))
+}
+
 fn stored(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, StoreError>> {
     let seq = row.get::<_, i64>(0)?.cast_unsigned();
     let data: Option<String> = row.get(1)?;

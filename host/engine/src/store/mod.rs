@@ -28,7 +28,7 @@ use rusqlite::{Connection, Transaction};
 
 pub(crate) use children::{Kin, ended as ended_children, outcome, started as children_started, unfinished_below};
 pub use doctor::{Examination, Finding, examine};
-pub(crate) use events::{all as journal, kept, keys_before, of_segment, public, seed};
+pub(crate) use events::{all as journal, first_seed, kept, keys_before, of_segment, public, seed};
 pub(crate) use feed::{last as feed_end, page as feed_page};
 pub(crate) use keys::{code_key, faces_key};
 pub(crate) use notice::{Notice, Notify};

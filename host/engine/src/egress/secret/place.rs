@@ -5,11 +5,16 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::AUTHORIZATION;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use sha2::{Digest, Sha256};
+use url::Url;
 use zeroize::Zeroizing;
 
-use super::{Secret, SecretPlace, SecretValue};
+use super::{Part, Secret, SecretPlace, SecretValue};
 use crate::egress::{Code, Failure, Outgoing};
+
+/// What is written as it is in a URL's path and query, whatever stands around it (RFC 3986, 2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What stands for a secret of that name: nothing that anybody else could guess, so that no text from outside can have a
 /// secret put into it.
@@ -23,8 +28,8 @@ fn token(seed: &[u8; 32], name: &str) -> String {
 }
 
 impl Secret {
-    /// What a guest is given in the secret's place, if that is how it gets into requests: the same whenever it asks in one
-    /// attempt, whose seed this is.
+    /// What a guest is given in the secret's place, if that is how it gets into requests: the same whenever a task asks, in
+    /// all its attempts, so that its requests are the same too. `seed` is the task's.
     pub(crate) fn placeholder(&self, seed: &[u8; 32]) -> Option<String> {
         matches!(self.usage.place, SecretPlace::Placeholder { .. }).then(|| token(seed, &self.name))
     }
@@ -60,15 +65,21 @@ impl Secret {
                     .collect();
                 request.url.query_pairs_mut().clear().extend_pairs(others).append_pair(parameter, text);
             }
-            SecretPlace::Placeholder { in_body } => {
+            SecretPlace::Placeholder { also } => {
                 let token = token(seed, &self.name);
                 for header in request.headers.values_mut() {
                     if let Some(text) = replace(header.as_bytes(), token.as_bytes(), value.bytes()) {
                         *header = self.header(&text)?;
                     }
                 }
-                if *in_body && let Some(body) = replace(&request.body, token.as_bytes(), value.bytes()) {
-                    request.body = Bytes::from(body.to_vec());
+                match also {
+                    Some(Part::Body) => {
+                        if let Some(body) = replace(&request.body, token.as_bytes(), value.bytes()) {
+                            request.body = Bytes::from(body.to_vec());
+                        }
+                    }
+                    Some(Part::Url) => put_into_url(&mut request.url, &token, value),
+                    None => {}
                 }
             }
         }
@@ -84,6 +95,18 @@ impl Secret {
     fn unfit(&self, part: &str) -> Failure {
         let why = format!("the secret `{}` has characters that do not go into {part}", self.name);
         Failure::unsent(Code::ConfigurationError, why)
+    }
+}
+
+/// Wherever it stands it can end nothing: no part of the path, and no parameter.
+fn put_into_url(url: &mut Url, token: &str, value: &SecretValue) {
+    let written = Zeroizing::new(percent_encode(value.bytes(), UNRESERVED).to_string());
+    let put = |text: &str| text.contains(token).then(|| Zeroizing::new(text.replace(token, &written)));
+    if let Some(path) = put(url.path()) {
+        url.set_path(&path);
+    }
+    if let Some(query) = url.query().and_then(put) {
+        url.set_query(Some(&query));
     }
 }
 

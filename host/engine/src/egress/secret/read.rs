@@ -5,7 +5,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{SecretPlace, SecretUse};
+use super::{Part, SecretPlace, SecretUse};
 use crate::egress::{HttpRule, is_forbidden};
 use crate::json::cut;
 
@@ -68,11 +68,13 @@ impl TryFrom<Place> for SecretPlace {
                 }
             }
             Place { placeholder: Some(part), header: None, prefix: None, basic: None, query: None } => {
-                match part.as_str() {
-                    "headers" => Ok(Self::Placeholder { in_body: false }),
-                    "body" => Ok(Self::Placeholder { in_body: true }),
-                    _ => Err(format!("\"{}\" is neither \"headers\" nor \"body\"", cut(&part))),
-                }
+                let also = match part.as_str() {
+                    "headers" => None,
+                    "url" => Some(Part::Url),
+                    "body" => Some(Part::Body),
+                    _ => return Err(format!("\"{}\" is none of \"headers\", \"url\" and \"body\"", cut(&part))),
+                };
+                Ok(Self::Placeholder { also })
             }
             _ => Err("`as` has one of `header` (and `prefix`), `basic`, `query` and `placeholder`".into()),
         }
@@ -106,7 +108,7 @@ impl<'de> Deserialize<'de> for SecretPlace {
             fn visit_str<E: Error>(self, text: &str) -> Result<SecretPlace, E> {
                 match text {
                     "bearer" => header("authorization", "Bearer ".into()).map_err(E::custom),
-                    "placeholder" => Ok(SecretPlace::Placeholder { in_body: false }),
+                    "placeholder" => Ok(SecretPlace::Placeholder { also: None }),
                     _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
                 }
             }

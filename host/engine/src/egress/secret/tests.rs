@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::{Secret, SecretPlace, SecretSource, SecretUse};
+use super::{Part, Secret, SecretPlace, SecretSource, SecretUse};
 use crate::egress::Code;
 
 fn usage(text: &str) -> Result<SecretUse, String> {
@@ -22,8 +22,10 @@ fn a_use_says_where_a_secret_goes_and_how() {
         ),
         ("{ basic = 'user' }", SecretPlace::Basic { user: "user".into() }),
         ("{ query = 'key' }", SecretPlace::Query { parameter: "key".into() }),
-        ("'placeholder'", SecretPlace::Placeholder { in_body: false }),
-        ("{ placeholder = 'body' }", SecretPlace::Placeholder { in_body: true }),
+        ("'placeholder'", SecretPlace::Placeholder { also: None }),
+        ("{ placeholder = 'headers' }", SecretPlace::Placeholder { also: None }),
+        ("{ placeholder = 'url' }", SecretPlace::Placeholder { also: Some(Part::Url) }),
+        ("{ placeholder = 'body' }", SecretPlace::Placeholder { also: Some(Part::Body) }),
     ] {
         let usage = usage(&format!("to = ['a.example', 'http://localhost:1']\nas = {place}")).unwrap();
         assert_eq!(usage.place, expected);
@@ -49,7 +51,7 @@ fn a_use_that_makes_no_sense_is_refused() {
         ("to = ['a.example']\nas = { header = 'Host' }", "the header `host` is the host's own"),
         ("to = ['a.example']\nas = { header = 'x', prefix = \"a\\r\\nb\" }", "has characters that no header has"),
         ("to = ['a.example']\nas = { basic = 'a:b' }", "is no user's name"),
-        ("to = ['a.example']\nas = { placeholder = 'url' }", "neither \"headers\" nor \"body\""),
+        ("to = ['a.example']\nas = { placeholder = 'trailers' }", "none of \"headers\", \"url\" and \"body\""),
         ("to = ['a.example']", "missing field `as`"),
     ] {
         let error = usage(text).unwrap_err();
@@ -103,7 +105,7 @@ fn a_source_is_a_variable_or_a_file() {
 }
 
 #[test]
-fn a_placeholder_is_one_attempts_own() {
+fn a_placeholder_is_one_tasks_own() {
     let bearer = secret(SecretSource::Env("X".into()));
     assert_eq!(bearer.placeholder(&[1; 32]), None);
     let placed = Secret { usage: usage("to = ['a.example']\nas = 'placeholder'").unwrap(), ..bearer };

@@ -115,6 +115,22 @@ async fn a_placeholder_becomes_the_secret_where_the_use_allows_it() {
 }
 
 #[tokio::test]
+async fn a_placeholder_in_a_url_becomes_the_secret_written_as_data() {
+    let peer = serve(None, |_| answer("ok")).await;
+    let kept = kept(&usage(&peer, "{ placeholder = 'url' }"));
+    let token = kept.secret.placeholder(&SEED).unwrap();
+    let asked = url(&peer, &format!("/v1/bot{token}/send?to=1&key={token}&again={token}"));
+    send(&peer, &kept, get(&asked)).await.unwrap();
+    let written = "c4n4ry%2FTo%2Bken%3D0123";
+    assert_eq!(peer.last().uri, format!("/v1/bot{written}/send?to=1&key={written}&again={written}"));
+    let mut elsewhere = post(&url(&peer, &format!("/v2/{token}")), "");
+    elsewhere.body = token.clone().into();
+    send(&peer, &kept, elsewhere).await.unwrap();
+    assert_eq!(peer.last().uri, format!("/v2/{token}"));
+    assert_eq!(peer.last().body, token);
+}
+
+#[tokio::test]
 async fn a_secret_that_comes_back_is_masked() {
     let peer = serve(None, |asked| {
         let sent = asked.headers.get("authorization").cloned().unwrap_or(HeaderValue::from_static(VALUE));
