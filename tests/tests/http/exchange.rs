@@ -164,3 +164,30 @@ async fn promise_3_a_replayed_guest_that_sends_another_request_is_stopped_and_bo
     assert_eq!(peer.seen().len(), 1);
     host.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_that_is_damaged_in_the_journal_is_found_and_named() {
+    let (dir, host, peer) = host_and_peer().await;
+    let id = start(&host, &peer, "fetch", json!({ "url": peer.url("/one") })).await;
+    host.wait(&id).await.unwrap();
+    host.shutdown().await;
+    longhaul_tests::embedded::sound(dir.path());
+    // One file is all of it.
+    let database = |path: &std::path::Path| longhaul_tests::audit::database(path);
+    database(dir.path()).query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    for (damage, told) in [
+        ("blob = NULL", "what came back is not there"),
+        ("blob = substr(blob, 1, 20)", "what came back is not there"),
+        ("blob = substr(blob, 1, length(blob) - 1)", "what came back is not what it tells of"),
+        ("data = replace(data, '\"status\":200', '\"status\":500')", "what came back is not what it tells of"),
+    ] {
+        let damaged = tempfile::tempdir().unwrap();
+        std::fs::copy(dir.path().join("longhaul.db"), damaged.path().join("longhaul.db")).unwrap();
+        let changed = format!("UPDATE entry SET {damage} WHERE kind = 'http'");
+        assert_eq!(database(damaged.path()).execute(&changed, []).unwrap(), 1);
+        let found = longhaul::examine(damaged.path()).unwrap();
+        let named = found.findings.iter().find(|finding| finding.problem.contains(told));
+        let named = named.unwrap_or_else(|| panic!("{damage}: {:?}", found.findings));
+        assert!(named.damage && named.at.starts_with(&format!("task {id}, entry ")), "{named:?}");
+    }
+}

@@ -13,6 +13,7 @@ mod connect;
 mod exchange;
 mod failure;
 mod headers;
+mod kept;
 mod key;
 mod mask;
 mod proxy;
@@ -30,6 +31,7 @@ pub(crate) use config::HttpConfig;
 pub(crate) use exchange::{Bounds, Incoming, Outgoing};
 pub(crate) use failure::{Code, Failure};
 pub(crate) use headers::is_forbidden;
+pub(crate) use kept::{keep, read_kept};
 pub(crate) use key::{key, resend};
 pub(crate) use rule::{HttpRule, InDoubt};
 pub(crate) use secret::{Secret, SecretSource, SecretUse};
@@ -46,6 +48,6 @@ pub(crate) fn is_public(address: std::net::IpAddr) -> bool {
 pub(crate) struct Allowed<'a> {
     pub rules: &'a [HttpRule],
     pub secrets: &'a [Secret],
-    /// The attempt's seed, from which its placeholders come.
+    /// The task's seed, from which its placeholders come.
     pub seed: &'a [u8; 32],
 }

@@ -14,9 +14,9 @@ use wasmtime_wasi::p2::DynPollable;
 use super::error::error_code;
 use super::incoming::Response;
 use super::outgoing::Buffer;
+use super::outgoing_handler;
 use super::request::{Options, Request};
 use super::types::{ErrorCode, HostFutureIncomingResponse};
-use super::{kept, outgoing_handler};
 use crate::egress::{self, Code, Failure, Incoming, Outgoing};
 use crate::journal::{Call, EventKind, Record, Recorded, Turn};
 use crate::sandbox::guest::Guest;
@@ -329,7 +329,7 @@ impl Guest {
         };
         if let Some(seq) = replayed {
             let kept = run.kept(seq).await?;
-            return kept::read(kept).map(Some).ok_or(Interrupted::Abandoned);
+            return egress::read_kept(kept).map(Some).ok_or(Interrupted::Abandoned);
         }
         self.resume()?;
         while self.exchanges.look(number)? != Waited::Ready {
@@ -355,7 +355,7 @@ impl Guest {
             millis,
             key: exchange.key.clone(),
         };
-        run.recorder().event_with(run.now(), event, kept::keep(&result));
+        run.recorder().event_with(run.now(), event, egress::keep(&result));
         Ok(Some(result))
     }
 }

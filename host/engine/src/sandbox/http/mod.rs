@@ -13,7 +13,6 @@ mod error;
 mod exchange;
 mod fields;
 mod incoming;
-mod kept;
 mod outgoing;
 mod request;
 mod serving;

@@ -6,6 +6,7 @@ use rusqlite::{Connection, params};
 use serde_json::Value;
 
 use super::{Examination, JOURNAL, MIRROR, rows};
+use crate::egress;
 use crate::journal::{EventKind, readable};
 use crate::task::{OpenQuestion, Reply, TaskState};
 
@@ -168,6 +169,20 @@ impl Told {
                 }
                 if !self.questions.contains_key(&question) {
                     found.damage(at(seq), format!("question {question} is settled, and was not asked"), JOURNAL);
+                }
+            }
+            EventKind::Http { status, received, .. } => {
+                let told = (status, received);
+                let of = |outcome: Result<egress::Incoming, _>| match outcome {
+                    Ok(response) => (Some(response.status.as_u16()), response.body.len() as u64),
+                    Err(_) => (None, 0),
+                };
+                match blob.and_then(|blob| egress::read_kept(blob.to_vec())).map(of) {
+                    None => found.damage(at(seq), "what came back is not there: it can't be replayed", JOURNAL),
+                    Some(kept) if kept != told => {
+                        found.damage(at(seq), "what came back is not what it tells of", JOURNAL);
+                    }
+                    Some(_) => {}
                 }
             }
             EventKind::ChildStarted { handle, child, .. } => self.children.push((handle, child.0)),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use crate::egress::{Failure, Incoming};
+use super::{Failure, Incoming};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -19,7 +19,7 @@ type Fields = Vec<(String, String)>;
 const LENGTH: usize = size_of::<u32>();
 
 /// What is kept of an outcome.
-pub(super) fn keep(outcome: &Result<Incoming, Failure>) -> Vec<u8> {
+pub(crate) fn keep(outcome: &Result<Incoming, Failure>) -> Vec<u8> {
     let (head, body) = match outcome {
         Ok(response) => {
             let Incoming { status, headers, body, trailers } = response;
@@ -34,7 +34,7 @@ pub(super) fn keep(outcome: &Result<Incoming, Failure>) -> Vec<u8> {
 }
 
 /// The outcome that was kept so; `None`: the bytes are no such thing.
-pub(super) fn read(kept: Vec<u8>) -> Option<Result<Incoming, Failure>> {
+pub(crate) fn read_kept(kept: Vec<u8>) -> Option<Result<Incoming, Failure>> {
     let mut rest = Bytes::from(kept);
     let length = rest.get(..LENGTH)?.try_into().map(u32::from_le_bytes).ok()?;
     let head = rest.slice(LENGTH..).get(..length as usize).map(serde_json::from_slice::<Head>)?.ok()?;
@@ -85,7 +85,7 @@ mod tests {
         let response = Incoming { status: StatusCode::CREATED, headers: headers(), body, trailers: Some(headers()) };
         let failure = Failure::sent(Code::Refused { what: "https://a.example".into() }, "no rule");
         for outcome in [Ok(response), Err(failure)] {
-            assert_eq!(read(keep(&outcome)), Some(outcome));
+            assert_eq!(read_kept(keep(&outcome)), Some(outcome));
         }
     }
 
@@ -94,10 +94,10 @@ mod tests {
         let outcome = Ok(Incoming { status: StatusCode::OK, headers: headers(), body: Bytes::new(), trailers: None });
         let kept = keep(&outcome);
         for place in 0..kept.len() {
-            assert_eq!(read(kept[..place].to_vec()), None);
+            assert_eq!(read_kept(kept[..place].to_vec()), None);
             let mut damaged = kept.clone();
             damaged[place] ^= 0x80;
-            let _ = read(damaged);
+            let _ = read_kept(damaged);
         }
     }
 }
