@@ -137,9 +137,7 @@ fn add(policy: &mut DocumentMut, place: &Place<'_>, grant: &Grant, args: &args::
             put(table(section(policy, place)?, "settings")?, name, value.as_str().into());
             Ok(())
         }
-        (NeedKind::Setting, None) => {
-            Err(Problem::new(format!("a setting is granted by its value: setting:{name}=VALUE")))
-        }
+        (NeedKind::Setting, None) => Err(setting_without_value(name)),
         (NeedKind::Secret, source) => {
             let source = source.as_deref().unwrap_or(name);
             if let Some(From { kind, place }) = &args.from {
@@ -152,6 +150,10 @@ fn add(policy: &mut DocumentMut, place: &Place<'_>, grant: &Grant, args: &args::
             Ok(())
         }
     }
+}
+
+pub fn setting_without_value(name: &str) -> Problem {
+    Problem::new(format!("a setting is granted by its value: setting:{name}=VALUE"))
 }
 
 /// How a secret is put into requests, and where it may go.

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::args::Run;
 use crate::exit::{Exit, Problem};
 use crate::follow::{Begun, Follow};
-use crate::grant::Grant;
+use crate::grant::{Grant, setting_without_value};
 use crate::json::place;
 use crate::signals::{RELEASE, Signals};
 use crate::text::line;
@@ -19,6 +19,7 @@ use crate::{input, view};
 pub async fn run(app: &App, args: Run) -> Result<Exit, Problem> {
     // What is wrong on the command line is told before anything is done.
     let answers = answers(&args.asked.answers)?;
+    args.grants.iter().try_for_each(for_one_task)?;
     let host = app.open().await?;
     let exit = run_on(app, &host, args, answers).await;
     host.shutdown().await;
@@ -57,13 +58,8 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
             (NeedKind::Tool, _) => new.grant_tool(name),
             (NeedKind::Http, _) => new.grant_http(name),
             (NeedKind::Setting, Some(value)) => new.setting(name, value),
-            (NeedKind::Setting, None) => {
-                return Err(Problem::new(format!("a setting is granted by its value: setting:{name}=VALUE")));
-            }
-            (NeedKind::Secret, _) => {
-                return Err(Problem::new("a secret is not granted to a single task")
-                    .hint(format!("`longhaul plugin grant {} secret:{name} …` grants it to the plugin", plugin.name)));
-            }
+            // They were refused.
+            (NeedKind::Setting, None) | (NeedKind::Secret, _) => new,
         };
     }
 
@@ -78,6 +74,21 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
         begun = Begun::Before { ours: host.adopt(&started.id).await? };
     }
     Follow::new(app, host, &started.id, begun, answers, args.asked).until_the_end(&mut signals).await
+}
+
+/// Whether something can be granted to a task alone.
+fn for_one_task(Grant { kind, name, value }: &Grant) -> Result<(), Problem> {
+    match (kind, value) {
+        (NeedKind::Setting, None) => Err(setting_without_value(name)),
+        // A flag says neither where it may go nor how, and what is forgotten there is a secret that is lost.
+        (NeedKind::Secret, _) => Err(Problem::new(
+            "a secret is not granted to a single task: where it may go, and how it is put into requests, is for the policy to say",
+        )
+        .hint(format!(
+            "`longhaul plugin grant PLUGIN secret:{name} --from env:VARIABLE --to HOST --as bearer` grants it to the plugin"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A file is installed; a name or digest is looked up.

@@ -110,6 +110,21 @@ fn a_secret_is_granted_by_its_name_and_its_place() {
 }
 
 #[test]
+fn a_secret_is_not_granted_to_a_single_task_and_what_grants_it_is_said() {
+    let cli = Cli::new();
+    for grant in ["secret:token", "secret:token=farm"] {
+        cli.run(&["run", &component("probe"), "noop", "--grant", grant])
+            .exits(2)
+            .says("a secret is not granted to a single task: where it may go, and how it is put into requests, is for the policy")
+            .says("`longhaul plugin grant PLUGIN secret:token --from env:VARIABLE --to HOST --as bearer`");
+    }
+    cli.run(&["run", &component("probe"), "noop", "--grant", "setting:greeting"])
+        .exits(2)
+        .says("setting:greeting=VALUE");
+    assert!(!cli.data().exists(), "it is told before anything is done");
+}
+
+#[test]
 fn a_grant_that_makes_no_sense_is_refused_and_nothing_is_written() {
     let cli = with_policy(POLICY);
     for (what, said) in [
