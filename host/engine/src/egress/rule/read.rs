@@ -60,7 +60,12 @@ impl HttpRule {
         let (scheme, host, port, path) = self::place(place).map_err(wrong)?;
         // An address that is named is named; the word adds nothing.
         let private = private && !matches!(host, HostPattern::Range(_));
-        Ok(Self { scheme, host, port, methods, path, private, in_doubt })
+        let rule = Self { scheme, host, port, methods, path, private, in_doubt };
+        // It is kept as it is shown, and read again: a name of other letters is longer then.
+        match rule.to_string().len() {
+            ..=LONGEST => Ok(rule),
+            shown => Err(wrong(format!("in plain letters it has {shown} bytes; a rule may have {LONGEST}"))),
+        }
     }
 }
 

@@ -248,6 +248,17 @@ proptest! {
     }
 
     #[test]
+    fn a_rule_of_other_letters_is_refused_or_reads_the_same(
+        name in "[ä-ü]{1,60}(\\.[a-ü]{1,60}){0,12}",
+        path in "(/[a-z]{1,60}){0,30}",
+    ) {
+        let text = format!("GET {name}{path}");
+        if let Ok(rule) = HttpRule::parse(&text) {
+            prop_assert_eq!(HttpRule::parse(&rule.to_string()), Ok(rule));
+        }
+    }
+
+    #[test]
     fn a_rule_that_was_written_reads_the_same(rule in rules()) {
         prop_assert_eq!(HttpRule::parse(&rule.to_string()), Ok(rule));
     }
