@@ -416,6 +416,11 @@ mod tests {
             }
             prop_assert!(stands(&block));
         }
+
+        #[test]
+        fn any_bytes_are_a_block_or_refused(block in prop::collection::vec(any::<u8>(), 0..100)) {
+            prop_assert!(stands(&block));
+        }
     }
 
     #[test]

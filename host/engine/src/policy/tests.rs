@@ -191,6 +191,65 @@ fn the_reference_has_every_key() {
     }
 }
 
+/// What stands in TOML, and what should not.
+fn token() -> impl Strategy<Value = String> {
+    let tokens = [
+        "",
+        "\n",
+        " = ",
+        "[",
+        "]",
+        "{",
+        "}",
+        "\"",
+        "'",
+        ",",
+        ".",
+        "#",
+        "\\",
+        "\\u0000",
+        "-1",
+        "1e999",
+        "inf",
+        "true",
+        "[[x]]\n",
+        "1979-05-27",
+        "[secrets.x]\n",
+        "env = ",
+        "\u{feff}",
+        "\0",
+    ];
+    prop_oneof![3 => prop::sample::select(tokens.to_vec()).prop_map(str::to_owned), 1 => "(?s).{1,3}"]
+}
+
+proptest! {
+    #[test]
+    fn a_damaged_policy_is_read_or_refused_with_a_place(
+        first in any::<prop::sample::Index>(),
+        lines in 1..40usize,
+        damage in prop::collection::vec((any::<prop::sample::Index>(), 0..3usize, token()), 1..4),
+    ) {
+        let whole = reference();
+        let whole: Vec<_> = whole.lines().filter(|line| !line.starts_with('#')).collect();
+        let first = first.index(whole.len());
+        let part = whole[first..(first + lines).min(whole.len())].join("\n");
+        let mut text: Vec<char> = part.chars().collect();
+        for (place, length, put) in damage {
+            let start = place.index(text.len() + 1);
+            text.splice(start..(start + length).min(text.len()), put.chars());
+        }
+        let text: String = text.into_iter().collect();
+        if let Err(error) = Policy::parse(&text) {
+            prop_assert!(error.line.is_some() || error.key.is_some(), "nobody would find it: {}\n{}", error, text);
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_policy_or_refused(text in "(?s).{0,200}") {
+        let _ = Policy::parse(&text);
+    }
+}
+
 /// Some names, so that they meet.
 fn hosts() -> impl Strategy<Value = Vec<String>> {
     let host = prop_oneof![

@@ -434,6 +434,30 @@ proptest! {
         let _ = Manifest::parse(&text);
         let _ = parse(&value);
     }
+
+    /// A good one in which some characters were replaced: it is refused, or is kept as it was read.
+    #[test]
+    fn a_damaged_manifest_is_read_or_refused(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), 0..3usize, token()), 1..3),
+    ) {
+        let mut text: Vec<char> = good().to_string().chars().collect();
+        for (place, length, put) in damage {
+            let start = place.index(text.len());
+            text.splice(start..(start + length).min(text.len()), put.chars());
+        }
+        let text: String = text.into_iter().collect();
+        if let Ok(manifest) = Manifest::parse(&text) {
+            let kept = serde_json::to_string(&manifest).unwrap();
+            prop_assert_eq!(Manifest::parse(&kept).unwrap(), manifest);
+        }
+    }
+}
+
+/// What stands in JSON, and what should not.
+fn token() -> impl Strategy<Value = String> {
+    let tokens =
+        ["", "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u0000", "\\ud800", "null", "-1", "1e999", "\0", "\u{feff}"];
+    prop_oneof![3 => prop::sample::select(tokens.to_vec()).prop_map(str::to_owned), 1 => ".{1,3}"]
 }
 
 fn value() -> impl Strategy<Value = Value> {
