@@ -1,7 +1,9 @@
 //! What the end-to-end tests share. They use the real binary and real plugins, built by `cargo xtask test`.
 
 pub mod audit;
+pub mod canary;
 pub mod cli;
+pub mod echo;
 pub mod embedded;
 pub mod hostile;
 pub mod peer;

@@ -1,7 +1,7 @@
 //! `longhaul serve`, called as an agent calls it.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -34,7 +34,20 @@ impl Cli {
         }
         listen.extend(args);
         let mut command = self.command(&listen);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("longhaul starts");
+        command.stderr(Stdio::piped());
+        Serving::start(&mut command)
+    }
+
+    /// Makes a token.
+    pub fn token(&self, args: &[&str]) -> String {
+        self.run(&[&["token", "create"], args].concat()).exits(0).stdout.trim().to_owned()
+    }
+}
+
+impl Serving {
+    /// Waits until a server listens or ends that is started by a command with `--json`.
+    pub fn start(command: &mut Command) -> Result<Self, Done> {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("longhaul starts");
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut line = String::new();
         stdout.read_line(&mut line).expect("a line");
@@ -45,16 +58,9 @@ impl Cli {
         assert_eq!(line["type"], "serving", "{line}");
         let text = |name: &str| line[name].as_str().map(str::to_owned);
         let stderr = child.stderr.take();
-        Ok(Serving { child, stderr, url: text("url").expect("a URL"), token: text("token"), inbox: text("inbox") })
+        Ok(Self { child, stderr, url: text("url").expect("a URL"), token: text("token"), inbox: text("inbox") })
     }
 
-    /// Makes a token.
-    pub fn token(&self, args: &[&str]) -> String {
-        self.run(&[&["token", "create"], args].concat()).exits(0).stdout.trim().to_owned()
-    }
-}
-
-impl Serving {
     /// Where it listens.
     pub fn url(&self) -> &str {
         &self.url
@@ -84,7 +90,9 @@ impl Serving {
     pub fn end(mut self) -> Done {
         let status = self.child.wait().expect("it ends");
         let mut stderr = String::new();
-        self.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
+        if let Some(mut pipe) = self.stderr.take() {
+            pipe.read_to_string(&mut stderr).expect("text");
+        }
         Done { code: status.code().unwrap_or(-1), stdout: String::new(), stderr }
     }
 

@@ -133,6 +133,26 @@ async fn promise_4_an_attempt_that_begins_anew_repeats_no_key_that_was_answered(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn promise_4_an_attempt_that_begins_anew_sends_a_request_with_a_placeholder_under_the_same_key() {
+    let (dir, host, peer) = host_and_peer().await;
+    let (secret, rule) = (dir.path().join("token"), peer.rule());
+    std::fs::write(&secret, "one secret of enough length").unwrap();
+    let usage = format!("{{ to = [{rule:?}], as = {{ placeholder = \"body\" }} }}");
+    let policy = format!("[secrets]\ntoken = {{ file = {secret:?} }}\n[plugins.probe]\nsecrets.token = {usage}\n");
+    std::fs::write(dir.path().join("longhaul.toml"), policy).unwrap();
+    // The first is given up without a response; and so the second is the same request.
+    let input = json!({
+        "url": peer.url("/held/a"), "method": "POST", "secret": "token", "body": "pay with {secret}", "timeout_ms": 300,
+        "end": "unavailable",
+    });
+    let id = start(&host, &peer, "fetch", input).await;
+    let task = host.wait(&id).await.unwrap();
+    assert_eq!((task.attempt, peer.seen().len(), peer.keys().len()), (2, 2, 1), "{:?}", peer.seen());
+    assert!(peer.seen().iter().all(|seen| seen.body == "pay with one secret of enough length"), "{:?}", peer.seen());
+    host.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn promise_9_a_task_that_waits_for_a_response_hears_that_it_is_to_stop_and_can_still_clean_up() {
     let (_dir, host, peer) = host_and_peer().await;
     let input = json!({ "url": peer.url("/held/a"), "times": 1 });

@@ -4,5 +4,6 @@ mod access;
 mod feed;
 mod inbox;
 mod metrics;
+mod secrets;
 mod tasks;
 mod webhooks;

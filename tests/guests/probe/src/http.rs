@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use longhaul_sdk::{HttpError, PendingResponse, Request, Response, Task, ToolError};
+use longhaul_sdk::{HttpError, PendingResponse, Question, Request, Response, Task, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use wasip2::http::outgoing_handler::handle;
@@ -11,7 +11,7 @@ use wasip2::http::types::{Fields, FutureIncomingResponse, Method, OutgoingBody, 
 
 use crate::trace::{Recorder, Trace};
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Fetch {
     url: String,
     #[serde(default = "get")]
@@ -30,8 +30,10 @@ pub struct Fetch {
     ask: Option<String>,
     /// How long the response may take to begin.
     timeout_ms: Option<u64>,
-    /// How it ends: `unavailable` for another attempt, the first time.
+    /// How it ends: `unavailable` for another attempt, the first time; `failed`.
     end: Option<String>,
+    /// A secret whose placeholder stands for `{secret}` in the URL, the headers and the body.
+    secret: Option<String>,
 }
 
 fn get() -> String {
@@ -43,10 +45,16 @@ fn one() -> u32 {
 }
 
 fn request(task: &Task, input: &Fetch) -> Request {
-    let mut body = input.body.clone().into_bytes();
+    let placeholder = input.secret.as_ref().and_then(|name| task.setting(name));
+    let with_secret = |text: &str| match &placeholder {
+        Some(placeholder) => text.replace("{secret}", placeholder),
+        None => text.to_owned(),
+    };
+    let mut body = with_secret(&input.body).into_bytes();
     body.resize(body.len() + input.fill, b'x');
-    let request = task.http().request(&input.method, &input.url).body(body);
-    let request = input.headers.iter().fold(request, |request, (name, value)| request.header(name, value));
+    let request = task.http().request(&input.method, with_secret(&input.url)).body(body);
+    let headers = input.headers.iter();
+    let request = headers.fold(request, |request, (name, value)| request.header(name, with_secret(value)));
     input.timeout_ms.into_iter().fold(request, |request, millis| request.timeout(Duration::from_millis(millis)))
 }
 
@@ -76,13 +84,48 @@ pub fn fetch(task: &Task, input: Fetch) -> Result<Trace, ToolError> {
     let mut seen = Recorder::default();
     for time in 0..input.times {
         if let (1.., Some(prompt)) = (time, &input.ask) {
-            seen.add("answer", task.ask(longhaul_sdk::Question::confirm(prompt))?);
+            seen.add("answer", task.ask(Question::confirm(prompt))?);
         }
         note(&mut seen, &request(task, &input).send());
         task.progress("seen").done(time + 1);
     }
     match input.end.as_deref() {
         Some("unavailable") if task.attempt() == 1 => Err(ToolError::unavailable("once more")),
+        _ => Ok(seen.finish()),
+    }
+}
+
+/// All that came back, as text.
+fn whole(outcome: &Result<Response, HttpError>) -> String {
+    match outcome {
+        Ok(response) => {
+            let headers =
+                response.headers().map(|(name, value)| format!("{name}: {}\n", String::from_utf8_lossy(value)));
+            let sum = response.trailer("x-sum").unwrap_or_default();
+            format!("{}\n{}\n{}\nx-sum: {sum}\n", response.status(), headers.collect::<String>(), response.text())
+        }
+        Err(error) => format!("{error:?}: {error}\n"),
+    }
+}
+
+/// Sends a request, and once more to where it is redirected to, and tells everybody all that came back: in its progress,
+/// its log, a question and its result.
+#[longhaul_sdk::tool]
+pub fn retell(task: &Task, input: Fetch) -> Result<Trace, ToolError> {
+    let first = request(task, &input).send();
+    let mut told = whole(&first);
+    let next = first.ok().and_then(|response| response.header("location").map(str::to_owned));
+    if let Some(url) = next {
+        told += &whole(&request(task, &Fetch { url, ..input.clone() }).send());
+    }
+    task.progress(told.clone());
+    println!("{told}");
+    eprintln!("{told}");
+    task.ask(Question::confirm("Is it told?").detail(told.clone()))?;
+    let mut seen = Recorder::default();
+    seen.add("told", &told);
+    match input.end.as_deref() {
+        Some("failed") => Err(ToolError::failed(&told).details(&told)),
         _ => Ok(seen.finish()),
     }
 }
