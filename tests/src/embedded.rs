@@ -34,7 +34,8 @@ pub async fn with_probe(data: &Path) {
     copy(prepared.await.path(), data);
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a directory.
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a directory");
     for entry in std::fs::read_dir(from).expect("a directory") {
         let entry = entry.expect("an entry");

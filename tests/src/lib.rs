@@ -5,6 +5,7 @@ pub mod canary;
 pub mod cli;
 pub mod echo;
 pub mod embedded;
+pub mod example;
 pub mod hostile;
 pub mod peer;
 pub mod server;

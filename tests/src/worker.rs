@@ -58,6 +58,11 @@ impl Worker {
         told["id"].as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
     }
 
+    /// Asks it to deliver to a subscription. How: `takes` what it is told, and tells when that is on disk; or `hangs`.
+    pub fn subscribe(&mut self, name: &str, how: &str) {
+        writeln!(self.input, "{}", json!({ "subscribe": name, "how": how })).expect("it listens");
+    }
+
     /// What it tells next; none: it has ended.
     pub fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();

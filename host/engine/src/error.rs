@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::plugin::NeedKind;
 use crate::policy::PolicyError;
-use crate::task::{Reply, TaskId, TaskState};
+use crate::task::{Reply, TaskError, TaskId, TaskState};
 
 /// Why the host did not do what it was asked.
 ///
@@ -196,6 +196,25 @@ pub enum Error {
         /// The oldest that is good.
         oldest: u64,
     },
+    /// This process delivers to the subscription of that name already.
+    #[error("subscription `{0}` is being delivered to by this process already; deliver to each name once")]
+    AlreadyDelivering(String),
+    /// The task has no result to read: it has not ended, or it did not complete.
+    #[error("task {task} has no result: {}", no_result(*state, error.as_deref()))]
+    NoResult {
+        /// The task.
+        task: TaskId,
+        /// Its state.
+        state: TaskState,
+        /// Why it ended without one.
+        error: Option<Box<TaskError>>,
+    },
+    /// What the tool returned is not of the type that was asked for.
+    #[error("the output of the task is not what was expected: {problem}")]
+    Output {
+        /// What is wrong, and where.
+        problem: String,
+    },
     /// There is no such webhook in this namespace.
     #[error("no webhook `{0}`")]
     UnknownWebhook(String),
@@ -253,6 +272,13 @@ fn remedy(plugin: &str, kind: NeedKind, name: &str) -> String {
 
 fn toml_key(name: &str) -> String {
     if name.contains('.') { format!("\"{name}\"") } else { name.to_owned() }
+}
+
+fn no_result(state: TaskState, error: Option<&TaskError>) -> String {
+    match error {
+        Some(error) => format!("it is {state} ({}): {}", error.code, error.message),
+        None => format!("it is {state}"),
+    }
 }
 
 fn brief(time: &Duration) -> String {

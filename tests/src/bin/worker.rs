@@ -2,14 +2,15 @@
 //!
 //! `worker DATA [HEARTBEAT_MS]` runs everything that no other host runs, until SIGTERM or SIGINT. Each line of its standard
 //! input, `{"key": …, "tool": …, "input": …}`, starts a task of the probe; when it is taken, that is told on standard
-//! output as `{"key": …, "id": …}`.
+//! output as `{"key": …, "id": …}`. A line `{"subscribe": …, "how": "takes" | "hangs"}` delivers to a subscription: each item is
+//! told as `{"delivered": TASK}`, and where it is taken, `{"cursor": …}` when that is on disk.
 
 use std::io::Write as _;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use longhaul::testing::CrashPlan;
-use longhaul::{Host, NewTask};
+use longhaul::{Host, NewTask, Subscription};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -33,7 +34,13 @@ async fn main() -> Result<()> {
             () = &mut stopped => break,
             Some(line) = lines.recv() => {
                 let host = host.clone();
-                tokio::spawn(async move { tell(&start(&host, &line).await) });
+                tokio::spawn(async move {
+                    let asked: Value = serde_json::from_str(&line).unwrap_or_default();
+                    match asked["subscribe"].as_str() {
+                        Some(name) => subscribe(&host, name, asked["how"] == "takes").await,
+                        None => tell(&start(&host, &asked).await),
+                    }
+                });
             }
         }
     }
@@ -54,14 +61,37 @@ fn lines() -> mpsc::UnboundedReceiver<String> {
     lines
 }
 
-async fn start(host: &Host, line: &str) -> Value {
-    let asked: Value = serde_json::from_str(line).unwrap_or_default();
+async fn start(host: &Host, asked: &Value) -> Value {
     let text = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
     let task = NewTask::new("probe", text("tool")).input(asked["input"].clone()).idempotency_key(text("key"));
     match host.start(task).await {
         Ok(started) => json!({ "key": asked["key"], "id": started.id.to_string() }),
         Err(error) => json!({ "key": asked["key"], "error": error.to_string() }),
     }
+}
+
+/// Delivers until the process ends.
+async fn subscribe(host: &Host, name: &str, takes: bool) {
+    let subscription = host.subscription(name);
+    let delivered = subscription.deliver(async |item| {
+        tell(&json!({ "delivered": item.task.to_string(), "kind": item.event.kind.name() }));
+        if !takes {
+            std::future::pending::<()>().await;
+        }
+        tokio::spawn(on_disk(subscription.clone(), item.cursor));
+        Ok::<_, longhaul::Error>(())
+    });
+    if let Err(error) = delivered.await {
+        tell(&json!({ "error": error.to_string() }));
+    }
+}
+
+/// Tells when an item counts as delivered.
+async fn on_disk(subscription: Subscription, cursor: u64) {
+    while subscription.cursor().await.is_ok_and(|there| there < Some(cursor)) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    tell(&json!({ "cursor": cursor }));
 }
 
 fn tell(line: &Value) {

@@ -170,6 +170,17 @@ fn the_same_idempotency_key_finds_the_task() {
 }
 
 #[test]
+fn the_locale_and_the_time_zone_of_a_call_reach_the_tool() {
+    let cli = data();
+    let mut client = Client::modern(&cli, json!({}), &[]);
+    let meta = json!({"io.github.longhaul/locale": "de-CH", "io.github.longhaul/time-zone": "Europe/Zurich"});
+    let id = client.request("tools/call", json!({"name": "who_am_i", "arguments": {}, "_meta": meta}));
+    let answer = client.answer(id);
+    let told = &answer["result"]["structuredContent"];
+    assert_eq!((&told["locale"], &told["timeZone"]), (&json!("de-CH"), &json!("Europe/Zurich")), "{answer}");
+}
+
+#[test]
 fn who_does_not_follow_tasks_is_told_what_to_declare() {
     let cli = data();
     let mut client = Client::modern(&cli, json!({}), &["--require-tasks", "probe/noop"]);

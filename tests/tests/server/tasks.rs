@@ -81,6 +81,24 @@ async fn the_same_key_and_body_give_the_same_task_and_another_body_is_refused() 
 }
 
 #[tokio::test]
+async fn the_locale_and_the_time_zone_of_a_start_reach_the_tool() {
+    let cli = Cli::new();
+    let server = cli.serve(&[]);
+    let agent = server.agent();
+    let start = |locale: &str, zone: &str| {
+        let body = json!({ "plugin": "probe", "tool": "who_am_i", "locale": locale, "time_zone": zone });
+        agent.post("/v1/tasks", body)
+    };
+    let task = start("de-CH", "Europe/Zurich").await.is(202).json();
+    let done = agent.get(&format!("/v1/tasks/{}?wait=60s", task["id"].as_str().unwrap())).await.is(200).json();
+    let told = &done["output"]["structured"];
+    assert_eq!((&told["locale"], &told["timeZone"]), (&json!("de-CH"), &json!("Europe/Zurich")), "{done}");
+    start("de_CH", "Europe/Zurich").await.problem(422, "out-of-range");
+    start("de-CH", "here").await.is(202);
+    start("de-CH", "+01:00").await.problem(422, "out-of-range");
+}
+
+#[tokio::test]
 async fn what_can_not_be_started_says_why() {
     let cli = Cli::new();
     let server = cli.serve(&[]);

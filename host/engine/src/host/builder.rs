@@ -1,7 +1,7 @@
 //! Setting up a host.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -206,8 +206,7 @@ impl HostBuilder {
         self
     }
 
-    /// Lets the process die at a planned place.
-    #[doc(hidden)]
+    /// Lets the process, or this host alone, die at a planned place: for tests of what a crash does.
     #[must_use]
     pub fn crash(mut self, plan: impl Into<Arc<CrashPlan>>) -> Self {
         self.crash = plan.into();
@@ -299,7 +298,8 @@ impl HostBuilder {
             retention: self.retention.unwrap_or(said.retention),
             notices,
         });
-        Ok(Host { handle: Arc::new(Handle { runner, key }), namespace: super::DEFAULT_NAMESPACE.into() })
+        let handle = Arc::new(Handle { runner, key, delivering: Mutex::default() });
+        Ok(Host { handle, namespace: super::DEFAULT_NAMESPACE.into() })
     }
 }
 

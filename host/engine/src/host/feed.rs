@@ -11,7 +11,7 @@ use crate::task::TaskId;
 use crate::{Error, Event, store};
 
 /// Items read at once.
-const PAGE: usize = 256;
+pub(super) const PAGE: usize = 256;
 
 /// Something that a session should hear of: a task that nobody started from within another one asks something, or a child of
 /// it does; a question is settled; the task has ended.

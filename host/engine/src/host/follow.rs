@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use futures_util::stream::{Stream, try_unfold};
 
-use super::Host;
+use serde::de::DeserializeOwned;
+
+use super::{Host, NewTask};
 use crate::Error;
 use crate::journal::{Event, EventKind};
 use crate::store;
@@ -79,6 +81,38 @@ impl Host {
                 _ = stopping.wait_for(|stopping| *stopping) => return Err(Error::ShuttingDown),
             }
         }
+    }
+
+    /// Starts a task, waits until it has ended, and gives its structured output as a type of yours: for what is over soon. One
+    /// that may take long is better started, and heard of by a [subscription](Self::subscription).
+    ///
+    /// ```no_run
+    /// # async fn doc(host: longhaul::Host) -> Result<(), longhaul::Error> {
+    /// use longhaul::NewTask;
+    ///
+    /// #[derive(serde::Serialize)]
+    /// struct Input {
+    ///     csv: String,
+    /// }
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Profile {
+    ///     rows: u64,
+    /// }
+    ///
+    /// let input = Input { csv: "a,b\n1,2\n".into() };
+    /// let profile: Profile = host.run(NewTask::new("csv-profile", "profile_csv").input(input)).await?;
+    /// println!("{} rows", profile.rows);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start`](Self::start); [`Error::NoResult`] if the task does not complete; [`Error::Output`] if its output is of
+    /// another shape; [`Error::ShuttingDown`] if this host stops before the task does.
+    pub async fn run<T: DeserializeOwned>(&self, new: NewTask) -> Result<T, Error> {
+        let started = self.start(new).await?;
+        self.wait(&started.id).await?.output_as()
     }
 
     /// Waits until a task has ended.

@@ -10,10 +10,12 @@ mod plugins;
 mod questions;
 mod replay;
 mod start;
+mod subscription;
 mod tokens;
 mod webhooks;
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
 
 pub use builder::HostBuilder;
 pub use feed::{FeedItem, FeedPage};
@@ -21,6 +23,7 @@ pub use metrics::{Histogram, Metrics, ToolMetrics};
 pub use new_task::{NewTask, Started, is_traceparent};
 pub use questions::AskedQuestion;
 pub use replay::{ReplayOptions, TaskUpgrade, Upgrade, UpgradeCheck};
+pub use subscription::Subscription;
 pub use tokens::{IssuedToken, NewToken, Scope, Token};
 pub(crate) use webhooks::{Callback, fresh_secret};
 pub use webhooks::{Delivery, DeliveryState, NewWebhook, Webhook, WebhookEvent};
@@ -48,6 +51,8 @@ struct Handle {
     runner: Arc<Runner>,
     /// What faces seal with, see [`Host::key`].
     key: [u8; 32],
+    /// The subscriptions that this process delivers to, by namespace and name.
+    delivering: Mutex<HashSet<(Arc<str>, Arc<str>)>>,
 }
 
 impl Drop for Handle {

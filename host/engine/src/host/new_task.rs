@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Callback;
 use crate::egress::HttpRule;
 use crate::plugin::Grants;
 use crate::runner::trace;
+use crate::store::Locality;
 use crate::task::{RetryPolicy, TaskId};
 use crate::{Error, Limits};
 
@@ -27,7 +29,8 @@ use crate::{Error, Limits};
 pub struct NewTask {
     pub(super) plugin: String,
     pub(super) tool: String,
-    pub(super) input: Value,
+    /// Or why it can't be written as JSON.
+    pub(super) input: Result<Value, String>,
     pub(super) session: Option<String>,
     pub(super) context: Value,
     pub(super) deadline: Option<Duration>,
@@ -39,6 +42,7 @@ pub struct NewTask {
     pub(super) limit: Vec<(String, String)>,
     pub(super) callback: Option<Callback>,
     pub(super) traceparent: Option<String>,
+    pub(super) locality: Locality,
     pub(super) retry: Option<RetryPolicy>,
 }
 
@@ -57,7 +61,7 @@ impl NewTask {
         Self {
             plugin: plugin.into(),
             tool: tool.into(),
-            input: Value::Object(serde_json::Map::new()),
+            input: Ok(Value::Object(serde_json::Map::new())),
             session: None,
             context: Value::Null,
             deadline: None,
@@ -69,14 +73,27 @@ impl NewTask {
             limit: Vec::new(),
             callback: None,
             traceparent: None,
+            locality: Locality::default(),
             retry: None,
         }
     }
 
-    /// The input, which must be valid against the tool's schema. At most 4 MiB as JSON.
+    /// The input: JSON, or a type of yours that is written as JSON. It must be valid against the tool's schema, and have 4 MiB
+    /// as JSON at most; what is not is refused at the start.
+    ///
+    /// ```
+    /// use longhaul::NewTask;
+    ///
+    /// #[derive(serde::Serialize)]
+    /// struct Input {
+    ///     csv: String,
+    /// }
+    ///
+    /// let task = NewTask::new("csv-profile", "profile_csv").input(Input { csv: "a,b\n1,2\n".into() });
+    /// ```
     #[must_use]
-    pub fn input(mut self, input: Value) -> Self {
-        self.input = input;
+    pub fn input(mut self, input: impl Serialize) -> Self {
+        self.input = serde_json::to_value(input).map_err(|error| error.to_string());
         self
     }
 
@@ -173,6 +190,21 @@ impl NewTask {
         self
     }
 
+    /// The language of the person the task works for, as BCP 47 has it: `de-CH`. The tool may speak it, and so may its
+    /// children.
+    #[must_use]
+    pub fn locale(mut self, locale: impl Into<String>) -> Self {
+        self.locality.locale = Some(locale.into());
+        self
+    }
+
+    /// The time zone of the person the task works for, by its IANA name: `Europe/Zurich`.
+    #[must_use]
+    pub fn time_zone(mut self, zone: impl Into<String>) -> Self {
+        self.locality.time_zone = Some(zone.into());
+        self
+    }
+
     /// When an attempt that failed for now, because the tool said `unavailable` or by a fault of the host, is followed by
     /// another: three in all by default. They share the task's [`Limits`].
     #[must_use]
@@ -190,4 +222,66 @@ impl NewTask {
 /// ```
 pub fn is_traceparent(text: &str) -> bool {
     trace::next(text).is_some()
+}
+
+/// Refuses what is no language, or no time zone. Which there are is the tool's to know.
+pub(super) fn checked(locality: &Locality) -> Result<(), Error> {
+    let wrong = |what, value: &str, allowed: &str| {
+        Err(Error::OutOfRange { what, value: format!("`{}`", crate::json::cut(value)), allowed: allowed.to_owned() })
+    };
+    if let Some(locale) = &locality.locale
+        && !is_locale(locale)
+    {
+        return wrong("locale", locale, "it must be a language tag such as `de-CH`");
+    }
+    if let Some(zone) = &locality.time_zone
+        && !is_time_zone(zone)
+    {
+        return wrong("time zone", zone, "it must be an IANA name such as `Europe/Zurich`");
+    }
+    Ok(())
+}
+
+/// Bytes of a locale, or of the name of a time zone. Those that there are have some 40 at most.
+const LOCALITY_BYTES: usize = 64;
+
+/// Subtags of letters and digits, of which the first is a language (RFC 5646).
+fn is_locale(text: &str) -> bool {
+    let mut subtags = text.split('-');
+    let language = subtags.next().unwrap_or_default();
+    let of =
+        |subtag: &str, is: fn(&u8) -> bool| (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| is(&byte));
+    text.len() <= LOCALITY_BYTES
+        && of(language, u8::is_ascii_alphabetic)
+        && subtags.all(|subtag| of(subtag, u8::is_ascii_alphanumeric))
+}
+
+/// Parts between slashes, as the tz database names its files.
+fn is_time_zone(text: &str) -> bool {
+    let is_part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_alphabetic())
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_+-".contains(&byte))
+    };
+    text.len() <= LOCALITY_BYTES && text.split('/').all(is_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_and_time_zones_are_known_by_their_form() {
+        for good in ["de", "de-CH", "zh-Hant-TW", "en-US-u-ca-gregory", "x-whatever"] {
+            assert!(is_locale(good), "{good}");
+        }
+        for bad in ["", "-", "de-", "de_CH", "de-CH.UTF-8", "1a", "germanies", "de\n", &"a-".repeat(40)] {
+            assert!(!is_locale(bad), "{bad}");
+        }
+        for good in ["UTC", "Europe/Zurich", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "America/Port-au-Prince"] {
+            assert!(is_time_zone(good), "{good}");
+        }
+        for bad in ["", "/", "Europe/", "../etc/passwd", "Europe/Zürich", "+02:00", "Europe Zurich", &"A".repeat(65)] {
+            assert!(!is_time_zone(bad), "{bad}");
+        }
+    }
 }

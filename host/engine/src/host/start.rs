@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::new_task::checked;
 use super::webhooks::signing_secret;
 use super::{Callback, Host, NewTask, Started};
 use crate::json::DEPTH;
@@ -12,7 +13,7 @@ use crate::limits::LIFE;
 use crate::plugin::{Grants, Manifest, NeedKind, Ready};
 use crate::policy::{Asker, NAMESPACE_BYTES, Policy, SETTING_BYTES};
 use crate::runner::{Entrant, Full, Lane, Whose, trace};
-use crate::store::{self, Inserted, NewRow};
+use crate::store::{self, Inserted, Locality, NewRow};
 use crate::task::{RetryPolicy, TaskId};
 use crate::{Error, EventKind};
 
@@ -109,7 +110,11 @@ impl Host {
         let manifest = &ready.manifest;
         let allowed = policy.limits_of(&self.namespace, &manifest.name, runner.limits)?;
         let limits = allowed.of(new.limits, &new.limit)?;
-        let input = ready.accept(&new.tool, &new.input, &limits)?;
+        let given = new.input.as_ref().map_err(|problem| Error::Input {
+            tool: new.tool.clone(),
+            problem: format!("it can't be written as JSON: {problem}"),
+        })?;
+        let input = ready.accept(&new.tool, given, &limits)?;
         policy.pinned(Some(&self.namespace), &manifest.name, &ready.digest)?;
         let grants = new.grants()?;
         self.granted(new, &grants, ready, policy)?;
@@ -130,6 +135,7 @@ impl Host {
                 allowed,
             });
         }
+        checked(&new.locality)?;
         let context = new.context.to_string();
         within("context", context.len(), CONTEXT_BYTES)?;
         if !crate::json::is_shallow(&new.context) {
@@ -146,13 +152,18 @@ impl Host {
         }
         let settings = serde_json::to_string(&new.settings).map_err(|error| Error::Fault(error.to_string()))?;
         let key = new.key.clone().map(|key| {
-            let mut request = json!([manifest.name, new.tool, new.input, new.context, new.session, new.settings]);
+            let mut request = json!([manifest.name, new.tool, given, new.context, new.session, new.settings]);
             // Without one, the hash is what it was before there were grants.
             if let (Some(request), false) = (request.as_array_mut(), grants.is_empty()) {
                 request.push(json!(grants));
             }
             if let (Some(request), Some(callback)) = (request.as_array_mut(), &callback) {
                 request.push(json!(callback));
+            }
+            if let (Some(request), Locality { locale: Some(_), .. } | Locality { time_zone: Some(_), .. }) =
+                (request.as_array_mut(), &new.locality)
+            {
+                request.push(json!({ "locale": new.locality.locale, "timeZone": new.locality.time_zone }));
             }
             (key, Sha256::digest(request.to_string()).into())
         });
@@ -177,6 +188,7 @@ impl Host {
             owner: runner.owners.me(),
             callback,
             traceparent: new.traceparent.clone(),
+            locality: new.locality.clone(),
             started: EventKind::Started {
                 plugin: manifest.name.clone(),
                 version: manifest.version.clone(),
@@ -213,7 +225,7 @@ impl Host {
     }
 }
 
-fn within(what: &'static str, bytes: usize, limit: usize) -> Result<(), Error> {
+pub(super) fn within(what: &'static str, bytes: usize, limit: usize) -> Result<(), Error> {
     if bytes > limit {
         let allowed = format!("it may have {limit}");
         return Err(Error::OutOfRange { what, value: format!("{bytes} bytes long"), allowed });

@@ -126,6 +126,7 @@ impl Runner {
             owner: lease.owner,
             callback: None,
             traceparent: parent.traceparent.clone(),
+            locality: parent.locality.clone(),
             started: EventKind::Started {
                 plugin: manifest.name.clone(),
                 version: manifest.version.clone(),

@@ -29,6 +29,10 @@ pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedRecei
                 }
                 Notice::Inbox { task } => runner.deliver(task),
                 Notice::Due { at } => runner.due_at(at),
+                Notice::Crashed => {
+                    runner.stopping.send_replace(true);
+                    runner.owners.leave();
+                }
                 Notice::Foreign => {
                     runner.names().clear();
                     runner.watchers.all_moved();

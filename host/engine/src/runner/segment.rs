@@ -449,7 +449,14 @@ fn write(
 pub(super) fn call(row: &RunRow, attempt: u32) -> GuestCall {
     let caller: Value = serde_json::from_str(&row.context).unwrap_or(Value::Null);
     let deadline: Timestamp = row.deadline;
-    let context = json!({ "session": row.session, "deadline": deadline, "caller": caller });
+    let mut context = json!({ "session": row.session, "deadline": deadline, "caller": caller });
+    // Not there at all if the caller did not say: so every run of a task is given the same text, whichever version began it.
+    if let Some(locale) = &row.locality.locale {
+        context["locale"] = locale.as_str().into();
+    }
+    if let Some(zone) = &row.locality.time_zone {
+        context["timeZone"] = zone.as_str().into();
+    }
     GuestCall {
         task_id: row.id.0.clone(),
         tool: row.tool.clone(),

@@ -199,7 +199,7 @@ impl Run {
     /// Where a test lets the process die, or the instance be dropped: before a live effect is recorded.
     pub fn planned(&self) -> Result<(), Interrupted> {
         self.crash.at(CrashPoint::Effect);
-        if self.crash.reached(CrashPoint::Drop) { Err(Interrupted::Dropped) } else { Ok(()) }
+        if self.crash.is_dead() || self.crash.reached(CrashPoint::Drop) { Err(Interrupted::Dropped) } else { Ok(()) }
     }
 
     /// As [`next`](Self::next), for a call that always leaves something in the journal: `None` when it is live.

@@ -18,6 +18,7 @@ const NOBODY: &str = "
     BEGIN;
     DELETE FROM key;
     UPDATE task SET owner = NULL WHERE owner IS NOT NULL AND (ended_at IS NULL OR ticket IS NOT NULL);
+    UPDATE subscription SET owner = NULL;
     DELETE FROM owner;
     COMMIT;";
 

@@ -16,6 +16,7 @@ mod questions;
 mod removal;
 mod schema;
 mod step;
+mod subscriptions;
 mod tasks;
 mod tokens;
 mod webhooks;
@@ -42,8 +43,12 @@ pub(crate) use plugins::{
 pub(crate) use questions::{all as replies, asked, one as question, still_open};
 pub(crate) use removal::{hide_ended, sweep};
 pub(crate) use step::{HttpUse, Rebuild, Step, Taken};
+pub(crate) use subscriptions::{
+    Held, acknowledge as acknowledge_subscription, claim as claim_subscription, let_go as let_go_of_subscription,
+    one as subscription, seek as seek_subscription,
+};
 pub(crate) use tasks::{
-    Due, Inserted, NewRow, RunRow, by_prefix, due, expire, input, limits_of, list as tasks, number, owe,
+    Due, Inserted, Locality, NewRow, RunRow, by_prefix, due, expire, input, limits_of, list as tasks, number, owe,
     remove as remove_task, run_row, unfinished, unfinished_by_state, view, written_since,
 };
 pub(crate) use tokens::{all as tokens, insert as insert_token, one as token, remove as remove_token};

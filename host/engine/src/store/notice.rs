@@ -23,6 +23,8 @@ pub(crate) enum Notice {
     Refused,
     /// Another process has committed something.
     Foreign,
+    /// The host died, as a test had planned.
+    Crashed,
 }
 
 /// Called by the writer after each commit, on its thread: it must be quick.

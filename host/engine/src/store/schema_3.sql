@@ -18,6 +18,20 @@ CREATE UNIQUE INDEX entry_news ON entry (feed, news) WHERE news IS NOT NULL;
 ALTER TABLE task ADD COLUMN callback TEXT;
 ALTER TABLE task ADD COLUMN traceparent TEXT;
 
+-- What its tool is to speak to people in, and by which clock, if the caller said so.
+ALTER TABLE task ADD COLUMN locale TEXT;
+ALTER TABLE task ADD COLUMN time_zone TEXT;
+
+-- How far a reader of a namespace's news has come that this database remembers. `owner`: the process that brings it news.
+CREATE TABLE subscription (
+    namespace TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    -- NULL: nothing yet.
+    cursor    INTEGER,
+    owner     INTEGER,
+    PRIMARY KEY (namespace, name)
+) WITHOUT ROWID;
+
 -- Who is sent word of a namespace's news. `disabled`: why no more.
 CREATE TABLE webhook (
     id         TEXT PRIMARY KEY NOT NULL,

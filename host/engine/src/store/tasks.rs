@@ -44,7 +44,15 @@ pub(crate) struct NewRow {
     pub callback: Option<Callback>,
     /// The trace that it was started in.
     pub traceparent: Option<String>,
+    pub locality: Locality,
     pub started: EventKind,
+}
+
+/// Where the person is whom a task works for, as far as the caller said so.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Locality {
+    pub locale: Option<String>,
+    pub time_zone: Option<String>,
 }
 
 /// What became of a [`NewRow`].
@@ -110,6 +118,7 @@ pub(crate) struct RunRow {
     pub cancel_tries: u32,
     /// The trace that it was started in.
     pub traceparent: Option<String>,
+    pub locality: Locality,
 }
 
 impl NewRow {
@@ -154,9 +163,10 @@ impl NewRow {
             .prepare_cached(
                 "INSERT INTO task (id, namespace, session, digest, tool, input, context, settings, limits, idem_key,
                                    idem_hash, state, created_at, updated_at, deadline, last_seq, public_seq,
-                                   owner, epoch, grants, parent, root, child, depth, retry, callback, traceparent)
+                                   owner, epoch, grants, parent, root, child, depth, retry, callback, traceparent, locale,
+                                   time_zone)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'queued', ?12, ?12, ?13, 1, 1, ?14, 1,
-                         ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+                         ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
             )
             .and_then(|mut insert| {
                 insert.execute(params![
@@ -182,6 +192,8 @@ impl NewRow {
                     retry,
                     callback,
                     self.traceparent,
+                    self.locality.locale,
+                    self.locality.time_zone,
                 ])
             })
             .map_err(failed(WHAT))?;
@@ -231,6 +243,7 @@ impl NewRow {
             standing: 0,
             cancel_tries: 0,
             traceparent: self.traceparent,
+            locality: self.locality,
         }
     }
 }
@@ -248,7 +261,8 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
         "SELECT n, id, digest, tool, input, context, settings, session, limits, created_at, deadline, state, cancel,
                 attempt, attempt_seq, segment, segment_seq, ticket, ticket_same, due_at, fuel, run_ms, begun, failures,
                 owner, epoch, waiting_on, deaths, suspect, namespace, grants, coalesce(root, n), depth,
-                replay_fuel, standing, cancel_tries, http_exchanges, http_bytes, near, traceparent
+                replay_fuel, standing, cancel_tries, http_exchanges, http_bytes, near, traceparent,
+                locale, time_zone
          FROM task WHERE n = ?1",
     )
     .and_then(|mut select| {
@@ -300,6 +314,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                     standing: row.get::<_, i64>(34)?.cast_unsigned(),
                     cancel_tries: row.get(35)?,
                     traceparent: row.get(39)?,
+                    locality: Locality { locale: row.get(40)?, time_zone: row.get(41)? },
                 })
             })
             .optional()

@@ -158,6 +158,10 @@ impl Thread {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
+            if self.crash.is_dead() {
+                (self.notify)(vec![Notice::Crashed]);
+                return;
+            }
             let version = self.data_version();
             if version != self.seen {
                 self.seen = version;
@@ -173,7 +177,14 @@ impl Thread {
 
     fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {
         let mut notices = Vec::new();
+        if self.crash.is_dead() {
+            return;
+        }
         let committed = self.transaction(&mut group, &mut notices);
+        if self.crash.is_dead() {
+            // Whatever was committed, nobody hears of it.
+            return;
+        }
         if committed.is_ok() {
             self.commits.commits.fetch_add(1, Ordering::Relaxed);
             self.commits.writes.fetch_add(group.len() as u64, Ordering::Relaxed);
@@ -211,6 +222,9 @@ impl Thread {
             transaction.prepare_cached("RELEASE job").and_then(|mut sql| sql.execute([])).map_err(failed(what))?;
         }
         self.crash.at(CrashPoint::BeforeCommit);
+        if self.crash.is_dead() {
+            return Err(StoreError::Failed { what, problem: "the host died, as planned".into() });
+        }
         let committed = match self.crash.disk_error() {
             Some(code) => Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None)),
             None => transaction.commit(),

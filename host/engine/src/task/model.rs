@@ -3,12 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Ending;
-use crate::LimitUse;
 use crate::clock::Timestamp;
+use crate::{Error, LimitUse};
 
 /// The name of a task: 26 characters, unguessable, later ones sort after earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -199,6 +200,36 @@ pub struct Task {
     pub error: Option<TaskError>,
 }
 
+impl Task {
+    /// The structured output of a completed task as a type of yours.
+    ///
+    /// ```no_run
+    /// # async fn doc(host: longhaul::Host, id: longhaul::TaskId) -> Result<(), longhaul::Error> {
+    /// #[derive(serde::Deserialize)]
+    /// struct Profile {
+    ///     rows: u64,
+    /// }
+    ///
+    /// let profile: Profile = host.wait(&id).await?.output_as()?;
+    /// println!("{} rows", profile.rows);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoResult`], with why, if the task did not complete or has not ended; [`Error::Output`] if what it returned is
+    /// of another shape.
+    pub fn output_as<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        match &self.output {
+            Some(output) => output.structured_as(),
+            None => {
+                let error = self.error.clone().map(Box::new);
+                Err(Error::NoResult { task: self.id.clone(), state: self.state, error })
+            }
+        }
+    }
+}
+
 /// A task that another one started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Child {
@@ -316,6 +347,27 @@ pub struct Output {
     /// Valid against the tool's output schema, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
+}
+
+impl Output {
+    /// The structured output as a type of yours.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Output`] if there is none, or it is of another shape: what is wrong, and where.
+    pub fn structured_as<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        let Some(structured) = &self.structured else {
+            return Err(Error::Output { problem: "it has parts to read, and no structured output".into() });
+        };
+        serde_path_to_error::deserialize(structured).map_err(|error| {
+            let at = error.path().to_string();
+            let problem = match at.as_str() {
+                "." => error.into_inner().to_string(),
+                at => format!("at `{at}`: {}", error.into_inner()),
+            };
+            Error::Output { problem }
+        })
+    }
 }
 
 /// One piece of an [`Output`].

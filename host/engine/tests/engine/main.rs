@@ -7,6 +7,7 @@ mod children;
 mod common;
 mod disk;
 mod doctor;
+mod embedding;
 mod every_limit;
 mod feed;
 mod hostile;

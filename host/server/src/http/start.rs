@@ -30,6 +30,10 @@ pub(super) struct NewTask {
     /// Anything that the caller wants back with the completion. The tool sees it too.
     #[serde(default)]
     context: Value,
+    /// The language of the person the task works for (BCP 47), such as `de-CH`.
+    locale: Option<String>,
+    /// The time zone of that person, by its IANA name: `Europe/Zurich`.
+    time_zone: Option<String>,
     /// How long the task may live, from now: 90 days at most and if left out.
     deadline_seconds: Option<u64>,
     /// Where to send word of what happens to the task: questions, replies, the end. Messages are as Standard Webhooks has it.
@@ -68,6 +72,12 @@ pub(super) async fn start(
     }
     if let Some(session) = wanted.session {
         new = new.session(session);
+    }
+    if let Some(locale) = wanted.locale {
+        new = new.locale(locale);
+    }
+    if let Some(zone) = wanted.time_zone {
+        new = new.time_zone(zone);
     }
     if let Some(seconds) = wanted.deadline_seconds {
         new = new.deadline(Duration::from_secs(seconds));

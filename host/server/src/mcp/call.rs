@@ -116,6 +116,12 @@ impl Call<'_> {
         if let Some(context) = meta::value(meta, meta::CONTEXT) {
             new = new.context(context);
         }
+        if let Some(locale) = meta::text(meta, meta::LOCALE)? {
+            new = new.locale(locale);
+        }
+        if let Some(zone) = meta::text(meta, meta::TIME_ZONE)? {
+            new = new.time_zone(zone);
+        }
         Ok(new)
     }
 

@@ -9,6 +9,10 @@ pub const IDEMPOTENCY_KEY: &str = "io.github.longhaul/idempotency-key";
 pub const SESSION: &str = "io.github.longhaul/session";
 /// With a call: JSON that comes back with the completion.
 pub const CONTEXT: &str = "io.github.longhaul/context";
+/// With a call: the language of the person it is for.
+pub const LOCALE: &str = "io.github.longhaul/locale";
+/// With a call: the time zone of that person.
+pub const TIME_ZONE: &str = "io.github.longhaul/time-zone";
 /// With a task: how far it is, `{message, done, total, level}`.
 pub const PROGRESS: &str = "io.github.longhaul/progress";
 /// With a result that says `isError`: `{class, code, details}`.
