@@ -13,6 +13,14 @@ use crate::paths;
 pub fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(paths::root());
+    // What cargo tells us of our own package. Build scripts look at such variables (ring's does), and all that depends on them
+    // would be compiled anew whenever a command of ours follows one that was typed.
+    for (name, _) in env::vars_os() {
+        let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(of_package) {
+            cargo.env_remove(name);
+        }
+    }
     cargo
 }
 
