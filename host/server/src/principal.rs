@@ -47,7 +47,17 @@ impl Principal {
 
     /// The host, to look at tasks with.
     pub(crate) fn to_look(&self) -> Result<&Host, Problem> {
+        self.host(&[Scope::Tasks])
+    }
+
+    /// The host, to look at questions with, and at who asks.
+    pub(crate) fn to_see_questions(&self) -> Result<&Host, Problem> {
         self.host(&[Scope::Tasks, Scope::Answer])
+    }
+
+    /// Whether it sees questions, and nothing else of tasks.
+    pub(crate) fn sees_questions_alone(&self) -> bool {
+        self.to_look().is_err()
     }
 
     /// The host, to answer questions with.

@@ -36,19 +36,24 @@ pub(crate) fn routes() -> Router {
 }
 
 async fn index() -> Response {
-    let page = find("index.html").map_or(WITHOUT.as_bytes(), |file| file.bytes);
-    answer("text/html; charset=utf-8", "no-cache", page)
+    answer("text/html; charset=utf-8", "no-cache", page_of(FILES))
+}
+
+/// The page, or the one that says that there is none.
+fn page_of(files: &'static [File]) -> &'static [u8] {
+    find(files, "index.html").map_or(WITHOUT.as_bytes(), |file| file.bytes)
 }
 
 /// Their names change with what is in them.
 async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
     let path = format!("assets/{name}");
-    let file = find(&path).ok_or_else(|| Problem::not_found(format!("there is no /{}", path.escape_default())))?;
+    let file =
+        find(FILES, &path).ok_or_else(|| Problem::not_found(format!("there is no /{}", path.escape_default())))?;
     Ok(answer(file.media_type, "public, max-age=31536000, immutable", file.bytes))
 }
 
-fn find(path: &str) -> Option<&'static File> {
-    FILES.iter().find(|file| file.path == path)
+fn find(files: &'static [File], path: &str) -> Option<&'static File> {
+    files.iter().find(|file| file.path == path)
 }
 
 fn answer(media_type: &'static str, caching: &'static str, bytes: &'static [u8]) -> Response {
@@ -63,4 +68,17 @@ fn answer(media_type: &'static str, caching: &'static str, bytes: &'static [u8])
     ];
     let headers: HeaderMap = headers.map(|(name, value)| (name, HeaderValue::from_static(value))).into_iter().collect();
     (headers, bytes).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_was_built_without_the_inbox_says_so_and_what_does_without_it() {
+        let page = String::from_utf8_lossy(page_of(&[]));
+        for said in ["built without", "cargo xtask web", "longhaul tasks answer"] {
+            assert!(page.contains(said), "`{said}` is not in {page}");
+        }
+    }
 }

@@ -125,6 +125,20 @@ async fn a_token_does_what_its_scopes_allow() {
     let call = json!({"name": "noop", "arguments": {}});
     let refused = said(&answerer, "tools/call", call.clone(), Some("noop")).await;
     assert!(refused["error"]["message"].as_str().unwrap_or_default().contains("scope tasks"), "{refused}");
+    for (method, params) in [
+        ("tools/list", json!({})),
+        ("tasks/get", json!({"taskId": id})),
+        ("subscriptions/listen", json!({"notifications": {"taskIds": [id]}})),
+        ("tools/call", json!({"name": "task_list", "arguments": {}})),
+        ("tools/call", json!({"name": "task_wait", "arguments": {"task_id": id}})),
+    ] {
+        let name = params["name"].as_str().unwrap_or(&id).to_owned();
+        let refused = said(&answerer, method, params, (method != "tools/list").then_some(&name)).await;
+        assert!(
+            refused["error"]["message"].as_str().unwrap_or_default().contains("scope tasks"),
+            "{method}: {refused}"
+        );
+    }
     let refused = said(&answerer, "tasks/cancel", json!({"taskId": id}), Some(&id)).await;
     assert!(refused["error"]["message"].as_str().unwrap_or_default().contains("scope tasks"), "{refused}");
     let refused = said(&starter, "tasks/update", update.clone(), Some(&id)).await;

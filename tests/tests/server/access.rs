@@ -1,5 +1,7 @@
 //! Who is let in, and to what.
 
+use std::collections::BTreeSet;
+
 use longhaul_tests::cli::Cli;
 use longhaul_tests::server::{client, json, send};
 use reqwest::Method;
@@ -18,6 +20,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("DELETE", "/v1/tasks/{id}"),
     ("GET", "/v1/tasks/{id}/events"),
     ("POST", "/v1/tasks/{id}/cancel"),
+    ("GET", "/v1/tasks/{id}/questions/{question}"),
     ("POST", "/v1/tasks/{id}/questions/{question}/answer"),
     ("POST", "/v1/wait"),
     ("GET", "/v1/feed"),
@@ -54,8 +57,10 @@ async fn promise_8_a_task_of_another_namespace_does_not_exist_on_any_route() {
     assert_eq!(owner.settled(&id).await["state"], "waiting");
 
     let documented = owner.get("/openapi.json").await.is(200).json();
+    let mut names = BTreeSet::new();
     for (path, operations) in documented["paths"].as_object().unwrap() {
-        for method in operations.as_object().unwrap().keys() {
+        for (method, operation) in operations.as_object().unwrap() {
+            assert!(names.insert(operation["operationId"].to_string()), "{method} {path} has the name of another");
             let method = method.to_uppercase();
             // Whoever signs in has no token yet.
             let known =
@@ -135,7 +140,7 @@ async fn a_token_does_what_its_scopes_say_and_no_more() {
     let question = format!("/v1/tasks/{id}/questions/1/answer");
     for look in ["/v1/tasks", "/v1/tools", &format!("/v1/tasks/{id}")] {
         tasks.get(look).await.is(200);
-        answer.get(look).await.is(200);
+        answer.get(look).await.problem(403, "missing-scope");
         admin.get(look).await.problem(403, "missing-scope");
     }
     tasks.post(&question, json!({ "value": true })).await.problem(403, "missing-scope");
@@ -153,6 +158,63 @@ async fn a_token_does_what_its_scopes_say_and_no_more() {
     admin.delete("/v1/plugins/probe").await.problem(409, "plugin-in-use");
     let answered = answer.post(&question, json!({ "value": true })).await.is(200).json();
     assert_eq!(answered["reply"]["by"], "answer", "the journal says which token");
+}
+
+#[tokio::test]
+async fn whoever_may_only_answer_sees_questions_and_who_asks_and_nothing_else_of_a_task() {
+    let cli = Cli::new();
+    let server = cli.serve(&[]);
+    let owner = server.agent();
+    let ask = json!({
+        "plugin": "probe", "tool": "ask", "context": { "for": "the agent alone" },
+        "input": { "prompt": "Shall we?", "schema": { "type": "boolean" } },
+    });
+    let id = owner.post("/v1/tasks", ask).await.is(202).json()["id"].as_str().unwrap().to_owned();
+    owner.settled(&id).await;
+    let desk = server.agent_with(&cli.token(&["desk", "--scope", "answer"]));
+
+    for hidden in [
+        "/v1/tasks".to_owned(),
+        format!("/v1/tasks/{id}"),
+        format!("/v1/tasks/{id}?after=0"),
+        format!("/v1/tasks/{id}/events"),
+        format!("/v1/tasks/{id}/input"),
+        "/v1/tools".to_owned(),
+        "/v1/plugins".to_owned(),
+        "/v1/plugins/probe".to_owned(),
+    ] {
+        desk.get(&hidden).await.problem(403, "missing-scope");
+    }
+    desk.post("/v1/wait", json!({ "tasks": [id] })).await.problem(403, "missing-scope");
+
+    let listed = desk.get("/v1/questions").await.is(200).json();
+    assert_eq!(listed["questions"][0]["prompt"], "Shall we?");
+    desk.get("/v1/plugins/probe/needs").await.is(200);
+    let question = format!("/v1/tasks/{id}/questions/1");
+    let asked = desk.get(&question).await.is(200).json();
+    assert_eq!((&asked["prompt"], &asked["reply"]), (&json!("Shall we?"), &json!(null)));
+    desk.get(format!("/v1/tasks/{id}/questions/2")).await.problem(404, "unknown-question");
+
+    let mut live = desk.stream("/v1/feed", None).await;
+    desk.post(format!("{question}/answer"), json!({ "value": true })).await.is(200);
+    owner.settled(&id).await;
+    owner.start("ask", json!({ "prompt": "Again?", "schema": { "type": "boolean" } })).await;
+    for (kind, context) in [("question", json!(null)), ("reply", json!(null)), ("question", json!(null))] {
+        let item = live.next().await.expect("more comes");
+        assert_eq!(
+            (item.event.as_str(), &item.data["context"]),
+            (kind, &context),
+            "no end with its result is among it"
+        );
+    }
+    let pages = [desk.get("/v1/feed").await.is(200).json(), owner.get("/v1/feed").await.is(200).json()];
+    let kinds = pages.each_ref().map(|page| {
+        let items = page["items"].as_array().unwrap().iter();
+        items.map(|item| item["event"]["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    });
+    assert_eq!(kinds, [vec!["question", "reply", "question"], vec!["question", "reply", "ended", "question"]]);
+    assert_eq!(pages[1]["items"][0]["context"]["for"], "the agent alone");
+    assert_eq!(desk.get(&question).await.is(200).json()["reply"]["by"], "desk");
 }
 
 #[test]

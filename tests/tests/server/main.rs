@@ -3,6 +3,7 @@
 mod access;
 mod feed;
 mod inbox;
+mod list;
 mod metrics;
 mod secrets;
 mod tasks;

@@ -12,7 +12,7 @@ use crate::egress::Egress;
 use crate::limits::Allowed;
 use crate::plugin::{Library, Starter, create_private_dir};
 use crate::policy::{LivePolicy, Policy};
-use crate::runner::{Parts, Runner, Watchers};
+use crate::runner::{ANY_TASK, Parts, Runner, Watchers};
 use crate::sandbox::Warm;
 use crate::store::{Notice, Store, Tx, code_key, enrol, faces_key};
 use crate::testing::CrashPlan;
@@ -255,6 +255,7 @@ impl HostBuilder {
             batch.retain(|notice| match notice {
                 Notice::Entries { task } => {
                     following.moved(task);
+                    following.moved(&ANY_TASK);
                     false
                 }
                 Notice::News { namespace } => {

@@ -3,6 +3,7 @@
 mod builder;
 mod feed;
 mod follow;
+mod list;
 mod measure;
 mod metrics;
 mod new_task;
@@ -19,6 +20,7 @@ use std::sync::{Arc, Mutex};
 
 pub use builder::HostBuilder;
 pub use feed::{FeedItem, FeedPage};
+pub use list::TaskFilter;
 pub use metrics::{Histogram, Metrics, ToolMetrics};
 pub use new_task::{NewTask, Started, is_traceparent};
 pub use questions::AskedQuestion;
@@ -58,30 +60,6 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.runner.stopping.send_replace(true);
-    }
-}
-
-/// Which tasks to list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskFilter {
-    /// In this state; any if `None`.
-    pub state: Option<TaskState>,
-    /// Started from this session; any if `None`.
-    pub session: Option<String>,
-    /// Of the plugin of this name, in any version; any if `None`.
-    pub plugin: Option<String>,
-    /// Calls of a tool of this name; any if `None`.
-    pub tool: Option<String>,
-    /// Only tasks that come after this one in the list: give the last of a page to have the next. It need not exist any
-    /// more.
-    pub after: Option<TaskId>,
-    /// At most so many.
-    pub limit: usize,
-}
-
-impl Default for TaskFilter {
-    fn default() -> Self {
-        Self { state: None, session: None, plugin: None, tool: None, after: None, limit: 100 }
     }
 }
 
@@ -180,15 +158,6 @@ impl Host {
         self.read(move |runner| {
             let (n, _) = runner.store.read(|sql| store::number(sql, &namespace, &id))?;
             runner.store.read(|sql| store::view(sql, &runner.owners, n, runner.clock.now()))?.ok_or(missing)
-        })
-        .await
-    }
-
-    /// Tasks, newest first.
-    pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<Task>, Error> {
-        let namespace = self.namespace.clone();
-        self.read(move |runner| {
-            Ok(runner.store.read(|sql| store::tasks(sql, &runner.owners, &namespace, &filter, runner.clock.now()))?)
         })
         .await
     }

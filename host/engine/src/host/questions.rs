@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Host;
-use crate::task::{OpenQuestion, Progress, TaskId};
+use crate::task::{OpenQuestion, Progress, Reply, TaskId};
 use crate::{Error, store};
 
 /// A question that may be answered, and the task that asks it.
@@ -53,6 +53,28 @@ impl Host {
     pub async fn questions(&self, limit: usize) -> Result<Vec<AskedQuestion>, Error> {
         let (namespace, now) = (self.namespace.clone(), self.runner().clock.now());
         self.read(move |runner| Ok(runner.store.read(|sql| store::asked(sql, &namespace, now, limit))?)).await
+    }
+
+    /// A question that a task asks or has asked, and what settled it, if anything has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownQuestion`]; [`Error::UnknownTask`].
+    pub async fn question(&self, id: &TaskId, question: u32) -> Result<(AskedQuestion, Option<Reply>), Error> {
+        let (task, namespace, now) = (id.clone(), self.namespace.clone(), self.runner().clock.now());
+        self.read(move |runner| {
+            runner.store.read(|sql| {
+                let (n, _) = store::number(sql, &namespace, &task)?;
+                let Some((asked, reply)) = store::one_asked(sql, n, question)? else {
+                    let open = store::still_open(sql, n)?.iter().map(|open| open.question).collect();
+                    return Err(Error::UnknownQuestion { task, question, open });
+                };
+                // Nobody has written down yet that its time is up; it is all the same.
+                let late = asked.question.deadline.is_some_and(|deadline| deadline <= now);
+                Ok((asked, reply.or(late.then_some(Reply::TimedOut))))
+            })
+        })
+        .await
     }
 
     /// What a task was started with. Apart from [`task`](Self::task), because it may be large.

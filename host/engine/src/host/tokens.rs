@@ -26,7 +26,7 @@ const PREFIX: &str = "lh_";
 pub enum Scope {
     /// Start, see, stop and remove tasks.
     Tasks,
-    /// See tasks, and answer their questions.
+    /// See questions with the tasks that ask them, and answer: nothing else of a task.
     Answer,
     /// Install and remove plugins, which are common to all namespaces; set up webhooks; read the host's numbers.
     Admin,

@@ -38,7 +38,7 @@ use crate::{Error, HostLimits, PluginError, QueueLimits};
 
 pub(crate) use line::{Entrant, Full, Lane, Whose};
 pub use replay::Replayed;
-pub(crate) use watch::Watchers;
+pub(crate) use watch::{ANY_TASK, Watchers};
 
 /// Tasks in line of which what the database says is kept in memory.
 const FRESH: usize = 1_000;

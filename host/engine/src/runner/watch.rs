@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
+/// What those follow who follow all tasks: no task has this number.
+pub(crate) const ANY_TASK: i64 = 0;
+
 /// Who follows what: tasks by their numbers, news by the names of namespaces.
 #[derive(Debug)]
 pub(crate) struct Watchers<K>(Mutex<HashMap<K, Arc<Notify>>>);

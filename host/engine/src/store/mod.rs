@@ -9,6 +9,7 @@ mod events;
 mod failure;
 mod feed;
 mod keys;
+mod list;
 mod notice;
 mod owners;
 mod plugins;
@@ -32,6 +33,7 @@ pub use doctor::{Examination, Finding, examine};
 pub(crate) use events::{all as journal, first_seed, kept, keys_before, of_segment, public, seed};
 pub(crate) use feed::{last as feed_end, page as feed_page};
 pub(crate) use keys::{code_key, faces_key};
+pub(crate) use list::{count as count_tasks, page as tasks};
 pub(crate) use notice::{Notice, Notify};
 pub(crate) use owners::{
     Moved, Owners, Predecessor, beat, beats, claim, claim_batch, enrol, forget, others_with_work, release,
@@ -40,7 +42,7 @@ pub(crate) use plugins::{
     PluginRow, by_digest as plugin_row, component, find as find_plugin, insert as insert_plugin, list as plugins,
     newest, remove as remove_plugin,
 };
-pub(crate) use questions::{all as replies, asked, one as question, still_open};
+pub(crate) use questions::{all as replies, asked, one as question, one_asked, still_open};
 pub(crate) use removal::{hide_ended, sweep};
 pub(crate) use step::{HttpUse, Rebuild, Step, Taken};
 pub(crate) use subscriptions::{
@@ -48,7 +50,7 @@ pub(crate) use subscriptions::{
     one as subscription, seek as seek_subscription,
 };
 pub(crate) use tasks::{
-    Due, Inserted, Locality, NewRow, RunRow, by_prefix, due, expire, input, limits_of, list as tasks, number, owe,
+    Due, Inserted, Locality, NewRow, RunRow, by_prefix, due, expire, input, limits_of, number, owe,
     remove as remove_task, run_row, unfinished, unfinished_by_state, view, written_since,
 };
 pub(crate) use tokens::{all as tokens, insert as insert_token, one as token, remove as remove_token};

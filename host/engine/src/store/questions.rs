@@ -1,6 +1,6 @@
 //! The questions' rows: which are open, and how the others were settled.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::failure::{damaged, failed};
 use super::writer::Tx;
@@ -59,6 +59,14 @@ pub(crate) fn still_open(sql: &Connection, task: i64) -> Result<Vec<OpenQuestion
     rows.map(|row| parse(&row.map_err(failed(WHAT))?)).collect()
 }
 
+/// A question with the task that asks it.
+const ASKED: &str =
+    "SELECT task.id, root.id, task.session, plugin.name, plugin.version, task.digest, task.tool, task.progress,
+           question.body, question.reply
+    FROM question JOIN task ON task.n = question.task
+         LEFT JOIN task AS root ON root.n = task.root
+         LEFT JOIN plugin ON plugin.digest = task.digest";
+
 /// The questions of a namespace that may be answered at `now`: those with a deadline first, the nearest one first.
 pub(crate) fn asked(
     sql: &Connection,
@@ -67,37 +75,51 @@ pub(crate) fn asked(
     limit: usize,
 ) -> Result<Vec<AskedQuestion>, StoreError> {
     let mut select = sql
-        .prepare_cached(
-            "SELECT task.id, root.id, task.session, plugin.name, plugin.version, task.digest, task.tool, task.progress,
-                    question.body
-             FROM question JOIN task ON task.n = question.task
-                  LEFT JOIN task AS root ON root.n = task.root
-                  LEFT JOIN plugin ON plugin.digest = task.digest
-             WHERE question.reply IS NULL AND task.namespace = ?1 AND task.ended_at IS NULL AND task.removed = 0
+        .prepare_cached(&format!(
+            "{ASKED} WHERE question.reply IS NULL AND task.namespace = ?1 AND task.ended_at IS NULL AND task.removed = 0
                    AND (question.deadline IS NULL OR question.deadline > ?2)
-             ORDER BY question.deadline IS NULL, question.deadline, question.task, question.question LIMIT ?3",
-        )
+             ORDER BY question.deadline IS NULL, question.deadline, question.task, question.question LIMIT ?3"
+        ))
         .map_err(failed(WHAT))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut rows = select.query(params![namespace, now.as_millis().cast_signed(), limit]).map_err(failed(WHAT))?;
     let mut asked = Vec::new();
     while let Some(row) = rows.next().map_err(failed(WHAT))? {
-        let text = |column| row.get::<_, Option<String>>(column).map_err(failed(WHAT));
-        let body: String = row.get(8).map_err(failed(WHAT))?;
-        asked.push(AskedQuestion {
-            task: TaskId(text(0)?.unwrap_or_default()),
-            root: text(1)?.map(TaskId),
-            session: text(2)?,
-            plugin: text(3)?.unwrap_or_default(),
-            version: text(4)?.unwrap_or_default(),
-            digest: text(5)?.unwrap_or_default(),
-            tool: text(6)?.unwrap_or_default(),
-            progress: text(7)?.as_deref().map(parse).transpose()?,
-            // Its task stands beside it already.
-            question: OpenQuestion { task: None, ..parse(&body)? },
-        });
+        asked.push(with_task(row)?);
     }
     Ok(asked)
+}
+
+/// A question of a task, and its reply if it is settled.
+pub(crate) fn one_asked(
+    sql: &Connection,
+    task: i64,
+    question: u32,
+) -> Result<Option<(AskedQuestion, Option<Reply>)>, StoreError> {
+    let mut select = sql
+        .prepare_cached(&format!("{ASKED} WHERE question.task = ?1 AND question.question = ?2"))
+        .map_err(failed(WHAT))?;
+    let mut rows = select.query(params![task, question]).map_err(failed(WHAT))?;
+    let Some(row) = rows.next().map_err(failed(WHAT))? else { return Ok(None) };
+    let reply: Option<String> = row.get(9).map_err(failed(WHAT))?;
+    Ok(Some((with_task(row)?, reply.as_deref().map(parse).transpose()?)))
+}
+
+fn with_task(row: &Row<'_>) -> Result<AskedQuestion, StoreError> {
+    let text = |column| row.get::<_, Option<String>>(column).map_err(failed(WHAT));
+    let body: String = row.get(8).map_err(failed(WHAT))?;
+    Ok(AskedQuestion {
+        task: TaskId(text(0)?.unwrap_or_default()),
+        root: text(1)?.map(TaskId),
+        session: text(2)?,
+        plugin: text(3)?.unwrap_or_default(),
+        version: text(4)?.unwrap_or_default(),
+        digest: text(5)?.unwrap_or_default(),
+        tool: text(6)?.unwrap_or_default(),
+        progress: text(7)?.as_deref().map(parse).transpose()?,
+        // Its task stands beside it already.
+        question: OpenQuestion { task: None, ..parse(&body)? },
+    })
 }
 
 /// Every question of a task with its reply, if it has one.

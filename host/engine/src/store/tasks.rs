@@ -9,7 +9,7 @@ use super::step::{HttpUse, Lease, Step};
 use super::writer::Tx;
 use super::{Kin, Owners, children, events, plugins, questions, removal};
 use crate::clock::Timestamp;
-use crate::host::{Callback, TaskFilter};
+use crate::host::Callback;
 use crate::journal::{EventKind, NewEntry};
 use crate::limits::{Limit, Near};
 use crate::plugin::Grants;
@@ -423,7 +423,8 @@ pub(crate) fn written_since(sql: &Connection, owner: i64, pos: i64) -> Result<(V
     Ok((rows.collect::<Result<_, _>>().map_err(failed(WHAT))?, last))
 }
 
-const COLUMNS: &str = "SELECT task.n, id, namespace, session, plugin.name, plugin.version, task.digest, tool, state,
+pub(super) const COLUMNS: &str =
+    "SELECT task.n, id, namespace, session, plugin.name, plugin.version, task.digest, tool, state,
     waiting_on, wait_until, attempt, cancel, created_at, updated_at, ended_at, deadline, public_seq, progress, context,
     fuel, ended_seq, owner, (SELECT above.id FROM task AS above WHERE above.n = task.parent),
     limits, run_ms, memory, replay_fuel, journal_bytes, last_seq - (ended_seq IS NOT NULL), http_exchanges, http_bytes,
@@ -436,35 +437,8 @@ pub(crate) fn view(sql: &Connection, owners: &Owners, n: i64, now: Timestamp) ->
     sql.prepare_cached(&format!("{COLUMNS} WHERE task.n = ?1"))
         .and_then(|mut select| select.query_row(params![n], |row| task(row, owners, now)).optional())
         .map_err(failed(WHAT))?
-        .map(|seen| seen.complete(sql))
+        .map(|seen| seen.complete(sql, true))
         .transpose()
-}
-
-/// Tasks, newest first.
-pub(crate) fn list(
-    sql: &Connection,
-    owners: &Owners,
-    namespace: &str,
-    filter: &TaskFilter,
-    now: Timestamp,
-) -> Result<Vec<Task>, StoreError> {
-    let mut select = sql
-        .prepare_cached(&format!(
-            "{COLUMNS} WHERE namespace = ?1 AND id < ?7 AND task.removed = 0 AND (?2 IS NULL OR state = ?2)
-               AND (?3 IS NULL OR session = ?3) AND (?5 IS NULL OR plugin.name = ?5) AND (?6 IS NULL OR tool = ?6)
-             ORDER BY id DESC LIMIT ?4"
-        ))
-        .map_err(failed(WHAT))?;
-    let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
-    let state = filter.state.map(TaskState::as_str);
-    // Ids are made of letters and digits: all of them come before this.
-    let after = filter.after.as_ref().map_or("~", TaskId::as_str);
-    let rows = select
-        .query_map(params![namespace, state, filter.session, limit, filter.plugin, filter.tool, after], |row| {
-            task(row, owners, now)
-        })
-        .map_err(failed(WHAT))?;
-    rows.map(|seen| seen.map_err(failed(WHAT))?.complete(sql)).collect()
 }
 
 /// The unfinished tasks of the plugins of that name, of all namespaces, oldest first: `(n, namespace)`.
@@ -546,20 +520,21 @@ pub(crate) fn remove(tx: &mut Tx<'_>, n: i64) -> Result<(), Error> {
 }
 
 /// A task without what lies in other tables.
-struct Seen {
+pub(super) struct Seen {
     n: i64,
     ended_seq: Option<i64>,
     task: Task,
 }
 
 impl Seen {
-    fn complete(mut self, sql: &Connection) -> Result<Task, StoreError> {
+    /// A completed task has an output and no error: where the output is not wanted, its end is not read.
+    pub fn complete(mut self, sql: &Connection, with_output: bool) -> Result<Task, StoreError> {
         if !self.task.state.is_terminal() {
             self.task.questions = questions::still_open(sql, self.n)?;
             self.task.questions.append(&mut children::open_questions(sql, self.n)?);
         }
         self.task.children = children::list(sql, self.n)?;
-        if let Some(seq) = self.ended_seq
+        if let Some(seq) = self.ended_seq.filter(|_| with_output || self.task.state != TaskState::Completed)
             && let EventKind::Ended { output, error, .. } = events::one(sql, self.n, seq)?
         {
             self.task.output = output;
@@ -569,7 +544,7 @@ impl Seen {
     }
 }
 
-fn task(row: &Row<'_>, owners: &Owners, now: Timestamp) -> rusqlite::Result<Seen> {
+pub(super) fn task(row: &Row<'_>, owners: &Owners, now: Timestamp) -> rusqlite::Result<Seen> {
     let state = state(row, 8)?;
     let on: Option<String> = row.get(9)?;
     let until = at_some(row, 10)?;
@@ -632,7 +607,7 @@ fn usage(row: &Row<'_>, first: usize) -> rusqlite::Result<Vec<LimitUse>> {
     Ok(usage)
 }
 
-fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskState> {
+pub(super) fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskState> {
     let state: String = row.get(column)?;
     state.parse().map_err(|error: String| unreadable(column, error))
 }

@@ -35,7 +35,7 @@ macro_rules! shapes {
 }
 
 shapes!(Task TaskAndEvents TaskList Cancelled Settled Waited ToolList PluginList Plugin
-    FeedPage WebhookList Webhook Secret DeliveryList QuestionList NeedList Caller Session);
+    FeedPage WebhookList Webhook Secret DeliveryList QuestionList SettledQuestion NeedList Caller Session);
 
 pub(super) fn routes(document: OpenApi) -> Router {
     let document: Bytes = complete(document).to_string().into();

@@ -78,6 +78,12 @@ pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<&str>, Problem
     id.to_str().map(Some).map_err(|_| Problem::invalid("`Last-Event-ID` must be the id of an event"))
 }
 
+/// Whether the caller asks for a stream where there is a page too.
+pub(super) fn wants_a_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|accept| accept.to_str().ok());
+    accepted.into_iter().any(|accept| accept.contains("text/event-stream"))
+}
+
 /// A stream that ends with its events, with the first that is none, or with the server.
 pub(super) fn stream(
     shared: Arc<Shared>,

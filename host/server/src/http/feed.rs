@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use ::http::{HeaderMap, header};
+use ::http::HeaderMap;
 use axum::extract::State;
 use axum::response::sse;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use longhaul::{EventKind, FeedItem};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use utoipa::IntoParams;
 
 use super::document::shapes;
-use super::events::{last_event_id, stream};
+use super::events::{last_event_id, stream, wants_a_stream};
 use super::extract::Query;
 use super::wait;
 use crate::server::Shared;
@@ -45,7 +46,8 @@ pub(super) struct From {
 /// the order in which they were committed.
 ///
 /// Tell doubles by `task` and `event.seq`. With `Accept: text/event-stream` it is a stream that goes on, each item with its
-/// `cursor` as `id`; `Last-Event-ID` then counts for more than `after`.
+/// `cursor` as `id`; `Last-Event-ID` then counts for more than `after`. A token of the scope `answer` alone is told of questions
+/// and their replies, without the context.
 #[utoipa::path(
     get, path = "/v1/feed", tag = "feed",
     params(
@@ -64,12 +66,9 @@ pub(super) async fn feed(
     Query(from): Query<From>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let host = caller.to_look()?.clone();
-    let streams = headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|accept| accept.to_str().ok())
-        .any(|accept| accept.contains("text/event-stream"));
+    let host = caller.to_see_questions()?.clone();
+    let questions_alone = caller.sees_questions_alone();
+    let streams = wants_a_stream(&headers);
     let last = last_event_id(&headers)?.filter(|_| streams);
     let after = match last.or(from.after.as_deref()) {
         None => None,
@@ -89,11 +88,14 @@ pub(super) async fn feed(
     let mut page = host.feed_page(after, limit).await?;
     if streams {
         let open = shared.rates.stream(&caller.token().id)?;
-        let items = host.feed(after).map(|item| {
+        let items = host.feed(after).map(move |item| {
             let item = item.ok()?;
+            let Some(item) = visible(item, questions_alone) else { return Some(None) };
             let data = serde_json::to_string(&item).ok()?;
-            Some(sse::Event::default().id(item.cursor.to_string()).event(item.event.kind.name()).data(data))
+            Some(Some(sse::Event::default().id(item.cursor.to_string()).event(item.event.kind.name()).data(data)))
         });
+        // Of those that are not for this caller nothing is sent; the first that is none ends the stream.
+        let items = items.filter_map(|item| std::future::ready(item.map_or(Some(None), |item| item.map(Some))));
         return Ok(stream(shared, open, items));
     }
     if page.items.is_empty() && !time.is_zero() {
@@ -112,5 +114,20 @@ pub(super) async fn feed(
         page = host.feed_page(Some(next), limit).await?;
     }
     let next = page.next.to_string();
-    Ok(axum::Json(json!({ "items": page.items, "next": next })).into_response())
+    let items: Vec<_> = page.items.into_iter().filter_map(|item| visible(item, questions_alone)).collect();
+    Ok(axum::Json(json!({ "items": items, "next": next })).into_response())
+}
+
+/// What a caller may see of an item. Whoever may only answer hears of questions and their replies; results, and what the
+/// caller of the task attached, are none of theirs.
+fn visible(mut item: FeedItem, questions_alone: bool) -> Option<FeedItem> {
+    if !questions_alone {
+        return Some(item);
+    }
+    item.context = Value::Null;
+    let kind = match &item.event.kind {
+        EventKind::Child { event, .. } => event,
+        kind => kind,
+    };
+    matches!(kind, EventKind::Question(_) | EventKind::Reply { .. }).then_some(item)
 }

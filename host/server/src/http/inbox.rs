@@ -28,7 +28,7 @@ pub(super) struct Most {
     responses((status = 200, description = "The questions, each with the task that asks it", body = shapes::QuestionList)),
 )]
 pub(super) async fn questions(caller: Principal, Query(most): Query<Most>) -> Result<axum::Json<Value>, Problem> {
-    let host = caller.to_look()?;
+    let host = caller.to_see_questions()?;
     let limit = most.limit.unwrap_or(PAGE);
     if limit == 0 || limit > PAGE {
         return Err(Problem::invalid(format!("`limit` must be 1 to {PAGE}")));
@@ -38,6 +38,27 @@ pub(super) async fn questions(caller: Principal, Query(most): Query<Most>) -> Re
     let more = questions.len() > limit;
     questions.truncate(limit);
     Ok(axum::Json(json!({ "questions": questions, "more": more })))
+}
+
+/// Shows a question, open or not, and what settled it.
+#[utoipa::path(
+    get, path = "/v1/tasks/{id}/questions/{question}", tag = "tasks",
+    params(("id" = String, Path, description = "The task"), ("question" = u32, Path, description = "The question's number")),
+    responses(
+        (status = 200, description = "The question with the task that asks it, and its reply", body = shapes::SettledQuestion),
+        (status = 404, description = "Refused: there is no such task, or it has no such question"),
+    ),
+)]
+pub(super) async fn question(
+    caller: Principal,
+    Path((id, question)): Path<(TaskId, u32)>,
+) -> Result<axum::Json<Value>, Problem> {
+    let (asked, reply) = caller.to_see_questions()?.question(&id, question).await?;
+    let mut said = json!(asked);
+    if let Some(reply) = reply {
+        said["reply"] = json!(reply);
+    }
+    Ok(axum::Json(said))
 }
 
 /// Shows what a task was started with.
@@ -62,7 +83,7 @@ pub(super) async fn input(caller: Principal, Path(id): Path<TaskId>) -> Result<a
     ),
 )]
 pub(super) async fn needs(caller: Principal, Path(plugin): Path<String>) -> Result<axum::Json<Value>, Problem> {
-    let host = caller.to_look()?;
+    let host = caller.to_see_questions()?;
     let plugin = host.plugin(&plugin).await?;
     let needs = host.policy().verdicts(&caller.token().namespace, &plugin.manifest);
     Ok(axum::Json(json!({ "digest": plugin.digest, "needs": needs })))

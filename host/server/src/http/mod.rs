@@ -8,6 +8,7 @@ mod feed;
 mod health;
 mod inbox;
 mod key;
+mod live;
 mod metrics;
 mod session;
 mod start;
@@ -58,7 +59,7 @@ fn v1(shared: &Shared) -> OpenApiRouter<Arc<Shared>> {
         .routes(routes!(tasks::show, tasks::remove))
         .routes(routes!(events::of_task))
         .routes(routes!(tasks::cancel))
-        .routes(routes!(answer::answer))
+        .routes(routes!(answer::answer, inbox::question))
         .routes(routes!(wait::several))
         .routes(routes!(feed::feed))
         .routes(routes!(webhooks::list, webhooks::add))

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use ::http::StatusCode;
+use ::http::{HeaderMap, StatusCode};
 use axum::extract::State;
-use longhaul::{TaskFilter, TaskId, TaskState};
+use axum::response::{IntoResponse as _, Response};
+use longhaul::{Task, TaskFilter, TaskId, TaskState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
 use super::document::shapes;
+use super::events::wants_a_stream;
 use super::extract::{Path, Query};
-use super::wait;
+use super::{live, wait};
 use crate::server::Shared;
 use crate::{Principal, Problem};
 
@@ -32,10 +34,15 @@ pub(super) struct Filter {
     state: Option<TaskState>,
     /// Only those of this session.
     session: Option<String>,
-    /// Only those of the plugin of this name.
+    /// Only those of the plugin of this name, or of this digest.
     plugin: Option<String>,
     /// Only those of a tool of this name.
     tool: Option<String>,
+    /// Only those with this in their id, plugin, tool, session, last progress or error.
+    text: Option<String>,
+    /// Say in `counts` how many there are in all, by state.
+    #[serde(default)]
+    counts: bool,
     /// `next` of the page before.
     #[param(value_type = Option<String>)]
     cursor: Option<TaskId>,
@@ -44,29 +51,55 @@ pub(super) struct Filter {
     limit: Option<usize>,
 }
 
-/// Lists tasks, the newest first.
+/// Lists tasks, the newest first, without their outputs.
+///
+/// With `Accept: text/event-stream` it is a stream: the page, and then what changes in it. Each message has `ids`, which tasks
+/// the page holds now, and `tasks`, those of them that are new or have changed. The first message holds them all, so whoever
+/// drops off asks again and has missed nothing.
 #[utoipa::path(
-    get, path = "/v1/tasks", tag = "tasks", params(Filter),
-    responses((status = 200, description = "A page of tasks", body = shapes::TaskList)),
+    get, path = "/v1/tasks", tag = "tasks", operation_id = "list_tasks", params(Filter),
+    responses((status = 200, description = "A page of tasks, or a stream of what changes in it", content(
+        (shapes::TaskList = "application/json"), (String = "text/event-stream")))),
 )]
-pub(super) async fn list(caller: Principal, Query(filter): Query<Filter>) -> Result<axum::Json<Value>, Problem> {
+pub(super) async fn list(
+    State(shared): State<Arc<Shared>>,
+    caller: Principal,
+    Query(filter): Query<Filter>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let host = caller.to_look()?;
     let limit = filter.limit.unwrap_or(PAGE);
     if limit == 0 || limit > MOST {
         return Err(Problem::invalid(format!("`limit` must be 1 to {MOST}")));
     }
-    let Filter { state, session, plugin, tool, cursor: after, .. } = filter;
+    let Filter { state, session, plugin, tool, text, counts, cursor: after, .. } = filter;
     // One more than is shown: whether there is another page.
-    let wanted = TaskFilter { state, session, plugin, tool, after, limit: limit + 1 };
-    let mut tasks = host.tasks(wanted).await?;
-    let more = tasks.len() > limit;
-    tasks.truncate(limit);
-    let next = tasks.last().filter(|_| more).map(|last| last.id.clone());
+    let wanted = TaskFilter { state, session, plugin, tool, text, after, limit: limit + 1 };
+    if wants_a_stream(&headers) {
+        let open = shared.rates.stream(&caller.token().id)?;
+        return Ok(live::page(shared, open, host, wanted));
+    }
+    let counts = match counts {
+        true => Some(host.count_tasks(wanted.clone()).await?),
+        false => None,
+    };
+    let (tasks, next) = cut(host.tasks(wanted).await?, limit);
     let mut page = json!({ "tasks": tasks });
     if let Some(next) = next {
         page["next"] = next.as_str().into();
     }
-    Ok(axum::Json(page))
+    if let Some(counts) = counts {
+        page["counts"] = counts.into_iter().map(|(state, count)| (state.as_str(), Value::from(count))).collect();
+    }
+    Ok(axum::Json(page).into_response())
+}
+
+/// A page, and its last task if there is another page.
+pub(super) fn cut(mut tasks: Vec<Task>, limit: usize) -> (Vec<Task>, Option<TaskId>) {
+    let more = tasks.len() > limit;
+    tasks.truncate(limit);
+    let next = tasks.last().filter(|_| more).map(|last| last.id.clone());
+    (tasks, next)
 }
 
 /// What to wait for.
@@ -135,7 +168,7 @@ pub(super) async fn cancel(caller: Principal, Path(id): Path<TaskId>) -> Result<
 
 /// Removes an ended task, its journal and its children.
 #[utoipa::path(
-    delete, path = "/v1/tasks/{id}", tag = "tasks", params(("id" = String, Path, description = "The task")),
+    delete, path = "/v1/tasks/{id}", tag = "tasks", operation_id = "remove_task", params(("id" = String, Path, description = "The task")),
     responses(
         (status = 204, description = "It does not exist any more"),
         (status = 404, description = "Refused: there is no such task"),

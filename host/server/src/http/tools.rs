@@ -76,7 +76,7 @@ pub(super) async fn install(caller: Principal, request: Request) -> Result<(Stat
 
 /// Removes a plugin that no unfinished task needs.
 #[utoipa::path(
-    delete, path = "/v1/plugins/{plugin}", tag = "tools",
+    delete, path = "/v1/plugins/{plugin}", tag = "tools", operation_id = "remove_plugin",
     params(("plugin" = String, Path, description = "A name or digest")),
     responses(
         (status = 204, description = "It is removed"),

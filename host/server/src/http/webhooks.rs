@@ -29,7 +29,7 @@ pub(super) struct Wanted {
 
 /// Lists the webhooks of the namespace.
 #[utoipa::path(
-    get, path = "/v1/webhooks", tag = "webhooks",
+    get, path = "/v1/webhooks", tag = "webhooks", operation_id = "list_webhooks",
     responses((status = 200, description = "The webhooks, the oldest first", body = shapes::WebhookList)),
 )]
 pub(super) async fn list(caller: Principal) -> Result<axum::Json<Value>, Problem> {
@@ -65,7 +65,7 @@ pub(super) async fn add(
 
 /// Removes a webhook, with what was not delivered to it yet.
 #[utoipa::path(
-    delete, path = "/v1/webhooks/{webhook}", tag = "webhooks",
+    delete, path = "/v1/webhooks/{webhook}", tag = "webhooks", operation_id = "remove_webhook",
     params(("webhook" = String, Path, description = "The webhook")),
     responses(
         (status = 204, description = "It is removed"),

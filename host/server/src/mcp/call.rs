@@ -49,6 +49,7 @@ pub async fn call(
         let arguments = Value::Object(params.arguments.unwrap_or_default());
         return companion.call(session, &caller, &client, arguments, cx).await.map(Into::into);
     }
+    caller.may_look()?;
     let catalog = Catalog::read(&caller.host).await.map_err(fault)?;
     let Some(offered) = catalog.get(&params.name) else {
         let message = format!("there is no tool `{}`; there are: {}", params.name, catalog.names());

@@ -123,6 +123,7 @@ async fn wait(
     arguments: Value,
     cx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, Refused> {
+    caller.may_look().map_err(Refused::Fault)?;
     let WaitFor { task_id, timeout_s } = read(arguments)?;
     let time = timeout_s.map_or(session.face.config.wait, Duration::from_secs).min(LONGEST);
     let reporter = cx.meta.get_progress_token().map(|token| Reporter::new(cx.peer.clone(), token));
@@ -194,6 +195,7 @@ async fn cancel(caller: &Caller, arguments: Value) -> Result<CallToolResult, Ref
 }
 
 async fn list_tasks(caller: &Caller, arguments: Value) -> Result<CallToolResult, Refused> {
+    caller.may_look().map_err(Refused::Fault)?;
     let Which { state, limit } = read(arguments)?;
     let limit = limit.unwrap_or(LISTED).min(MOST);
     let filter = TaskFilter { state, limit, ..TaskFilter::default() };

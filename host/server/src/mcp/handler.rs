@@ -48,6 +48,7 @@ impl ServerHandler for Session {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let caller = self.caller(&cx)?;
+        caller.may_look()?;
         let catalog = Catalog::read(&caller.host).await.map_err(fault)?;
         let mut list = ListToolsResult::with_all_items(catalog.list(&Client::of(&cx)));
         list.ttl_ms = Some(TOOLS_TTL_MS);
@@ -69,6 +70,7 @@ impl ServerHandler for Session {
         cx: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let (caller, client, task) = self.task_of(&params.task_id, &cx).await?;
+        caller.may_look()?;
         let mut result = GetTaskResult::new(view::detailed(&task, &client, caller.host.retention()));
         result.meta = view::extra(&task);
         Ok(result)

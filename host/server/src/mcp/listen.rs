@@ -26,7 +26,9 @@ pub async fn listen(
 ) -> Result<CustomResult, ErrorData> {
     let client = Client::of(cx);
     client.must_follow_tasks()?;
-    let host = session.caller(cx)?.host;
+    let caller = session.caller(cx)?;
+    caller.may_look()?;
+    let host = caller.host;
     let wanted = params.as_ref().and_then(|params| params.pointer("/notifications/taskIds"));
     let mut wanted: Vec<TaskId> = serde_json::from_value(wanted.cloned().unwrap_or_default())
         .map_err(|error| ErrorData::invalid_params(format!("at `/notifications/taskIds`: {error}"), None))?;

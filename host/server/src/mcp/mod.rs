@@ -127,7 +127,7 @@ impl Session {
         let parts = cx.extensions.get::<::http::request::Parts>();
         let principal = parts.and_then(|parts| parts.extensions.get::<Principal>()).cloned();
         let principal = principal.ok_or_else(|| ErrorData::internal_error("the caller is not known", None))?;
-        let host = principal.to_look().map_err(forbidden)?.clone();
+        let host = principal.to_see_questions().map_err(forbidden)?.clone();
         Ok(Caller { host, namespace: principal.token().namespace.clone(), principal: Some(principal) })
     }
 
@@ -150,6 +150,10 @@ impl Caller {
             Some(principal) => Some(&principal.token().name),
             None => client.name.as_deref(),
         }
+    }
+
+    fn may_look(&self) -> Result<(), ErrorData> {
+        self.principal.as_ref().map_or(Ok(()), |principal| principal.to_look().map(drop).map_err(forbidden))
     }
 
     fn may_answer(&self) -> Result<(), ErrorData> {
