@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Where `cargo xtask web` leaves them, below cargo's target directory.
-const BUILT: &str = "web";
+/// Where `cargo xtask web` leaves them. Only a checkout has what they are made of.
+const BUILT: &str = "web/dist";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let out = PathBuf::from(env::var("OUT_DIR")?);
     let mut list = String::from("static FILES: &[File] = &[\n");
-    if let Some(built) = built(&out) {
+    if Path::new("web/package.json").exists() {
+        let built = env::current_dir()?.join(BUILT);
         // That it is there says to cargo that nothing changed: a path that is missing means always "build again".
         fs::create_dir_all(&built)?;
-        println!("cargo:rerun-if-changed={}", built.display());
+        println!("cargo:rerun-if-changed={BUILT}");
         for file in files(&built)? {
             let path = file.strip_prefix(&built)?.to_str().ok_or("a file name is not UTF-8")?.replace('\\', "/");
             let media_type = media_type(&file);
@@ -23,14 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("cargo:rerun-if-changed=build.rs");
     list.push_str("];\n");
-    fs::write(out.join("web_files.rs"), list)?;
+    fs::write(PathBuf::from(env::var("OUT_DIR")?).join("web_files.rs"), list)?;
     Ok(())
-}
-
-/// Cargo marks its target directory as one that backups leave out. Only a checkout has a web inbox to build.
-fn built(out: &Path) -> Option<PathBuf> {
-    let target = out.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists())?;
-    Path::new("web/package.json").exists().then(|| target.join(BUILT))
 }
 
 fn files(dir: &Path) -> std::io::Result<Vec<PathBuf>> {

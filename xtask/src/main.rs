@@ -71,6 +71,8 @@ enum Command {
     Web,
     /// Try the web inbox of the built binary in Chromium
     WebTest,
+    /// Write down the API's types for the web inbox, as the built server describes them
+    WebTypes,
     /// Photograph the pages of the web inbox into docs/images
     Screenshots,
     /// Two plugins run, get killed, and go on where they were
@@ -121,7 +123,8 @@ fn run(command: Command) -> Result<()> {
         Command::Interop { names } => interop::run(&names),
         Command::Web => web::build(),
         Command::WebTest => test::web(),
-        Command::Screenshots => web::screenshots(),
+        Command::WebTypes => test::build_with_web(&mut timing::Timings::default()).and_then(|_| web::types()),
+        Command::Screenshots => test::build_with_web(&mut timing::Timings::default()).and_then(|_| web::screenshots()),
         Command::Demo(options) => demo::run(&options),
         Command::Soak { minutes, seed } => soak::run(minutes, seed),
         Command::Bench { groups } => bench::run(&groups),

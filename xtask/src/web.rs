@@ -1,5 +1,6 @@
 //! The web inbox: built from `host/server/web` by Node, tried in a real browser, photographed.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,10 +9,11 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 
 use crate::runner::Counts;
-use crate::{browser, guests, paths, process};
+use crate::{browser, paths, process};
 
 /// The oldest Node that the inbox's tools run on.
 const NODE: u32 = 20;
+const INSTALL: &str = "https://nodejs.org/en/download";
 
 fn source() -> PathBuf {
     paths::root().join("host/server/web")
@@ -19,7 +21,7 @@ fn source() -> PathBuf {
 
 /// Where the server's build script finds it.
 fn built() -> PathBuf {
-    paths::target().join("web")
+    source().join("dist")
 }
 
 /// Whether this machine can build it.
@@ -32,7 +34,7 @@ pub fn has_node() -> bool {
 /// Builds it, if anything has changed since.
 pub fn build() -> Result<()> {
     if !has_node() {
-        bail!("the web inbox needs Node {NODE} or newer, with npm");
+        bail!("the web inbox needs Node {NODE} or newer, with npm: {INSTALL}");
     }
     let source = source();
     let installed = source.join("node_modules/.package-lock.json");
@@ -44,8 +46,29 @@ pub fn build() -> Result<()> {
     let page = built().join("index.html");
     let inputs = ["src", "index.html", "package-lock.json", "tsconfig.json", "vite.config.js"];
     if newest(&inputs.map(|input| source.join(input)))? > changed(&page) {
-        process::run(npm().args(["run", "--silent", "build"]).env("LONGHAUL_WEB_OUT", built()))?;
+        process::run(npm().args(["run", "--silent", "build"]))?;
     }
+    Ok(())
+}
+
+/// Builds it where there is Node. Elsewhere the binary is whole without it.
+pub fn build_if_possible() -> Result<()> {
+    match has_node() {
+        true => build(),
+        false => left_out(&format!("the web inbox is not built, which needs Node {NODE} or newer with npm: {INSTALL}")),
+    }
+}
+
+/// Something is not done, because of what this machine lacks. A person reads that; where nobody does, it is a failure.
+fn left_out(what: &str) -> Result<()> {
+    may_leave_out(what, std::env::var_os("CI").as_deref())
+}
+
+fn may_leave_out(what: &str, ci: Option<&OsStr>) -> Result<()> {
+    if ci.is_some_and(|ci| !ci.is_empty() && ci != "false") {
+        bail!("{what} (CI is set: nothing may be left out)");
+    }
+    println!("left out: {what}");
     Ok(())
 }
 
@@ -78,33 +101,43 @@ pub fn test() -> Result<Option<Counts>> {
 
 /// Photographs its pages into `docs/images`.
 pub fn screenshots() -> Result<()> {
-    guests::build_all()?;
-    build()?;
-    process::run(process::cargo().args(["build", "--workspace", "--all-targets"]))?;
-    let Some(browser) = browser()? else { bail!("this machine has no Chromium") };
     let images = paths::root().join("docs/images");
     fs::create_dir_all(&images).with_context(|| format!("cannot create {}", images.display()))?;
+    let Some(browser) = browser()? else { bail!("pictures are taken with a browser") };
     process::run(script(&browser, &[]).arg(source().join("test/screenshots.mjs")).arg(images))
 }
 
+/// Writes down the types of the API as the built server describes it.
+pub fn types() -> Result<()> {
+    let mut node = node();
+    process::run(node.arg(source().join("test/types.mjs")))
+}
+
+/// `None`, after saying what is left out: this machine has none, and can't get one.
 fn browser() -> Result<Option<Command>> {
     if !has_node() {
-        println!("Node {NODE} or newer is not installed: the web inbox is not tried");
+        left_out(&format!("the web inbox is not tried, which needs Node {NODE} or newer: {INSTALL}"))?;
         return Ok(None);
     }
     let browser = browser::find()?;
     if browser.is_none() {
-        println!("Chromium is not installed, and this is no Debian to take one from: the web inbox is not tried");
+        left_out(
+            "the web inbox is not tried: there is no Chromium, and this is no Debian to take one from. Install one, or name one in CHROMIUM",
+        )?;
     }
     Ok(browser)
 }
 
-fn script(browser: &Command, options: &[&str]) -> Command {
+/// Node, told where the things are that its scripts try.
+fn node() -> Command {
     let mut node = Command::new("node");
-    node.args(options)
-        .env("LONGHAUL_BIN", paths::binary())
-        .env("LONGHAUL_COMPONENTS", paths::components())
-        .env("CHROMIUM", browser.get_program());
+    node.env("LONGHAUL_BIN", paths::binary()).env("LONGHAUL_COMPONENTS", paths::components());
+    node
+}
+
+fn script(browser: &Command, options: &[&str]) -> Command {
+    let mut node = node();
+    node.args(options).env("CHROMIUM", browser.get_program());
     for (name, value) in browser.get_envs() {
         if let Some(value) = value {
             node.env(name, value);
@@ -143,4 +176,18 @@ fn touch(file: &Path) -> Result<()> {
     opened
         .and_then(|file| file.set_modified(SystemTime::now()))
         .with_context(|| format!("cannot write {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_machine_lacks_is_left_out_and_said_but_fails_where_ci_is_set() {
+        assert!(may_leave_out("the inbox", None).is_ok());
+        assert!(may_leave_out("the inbox", Some("".as_ref())).is_ok());
+        assert!(may_leave_out("the inbox", Some("false".as_ref())).is_ok());
+        let error = may_leave_out("the inbox", Some("true".as_ref())).unwrap_err().to_string();
+        assert!(error.contains("the inbox"), "{error}");
+    }
 }

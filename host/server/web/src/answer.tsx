@@ -5,12 +5,10 @@ import { type Asked, call, type Json, Problem, type Reply, segment, type Schema 
 import { Said, Wrong } from "./bits";
 import { Field } from "./fields";
 import { collect, type Draft, draftOf, field, fields, isForm, valueOf } from "./schema";
-import { message, refresh, said } from "./state";
+import { keyOf, message, refresh, said, sending, settle } from "./state";
 import { cut, line } from "./text";
 
-export interface Settled { mine: boolean; reply: Reply }
-
-export function AnswerForm({ asked, onSettled }: { asked: Asked; onSettled(settled: Settled): void }) {
+export function AnswerForm({ asked }: { asked: Asked }) {
   const schema = withDefault(asked);
   const all = isForm(schema) ? fields(schema) ?? [] : [field("answer", schema, true)];
   const single = !isForm(schema);
@@ -23,23 +21,26 @@ export function AnswerForm({ asked, onSettled }: { asked: Asked; onSettled(settl
   const sensitive = asked.options?.sensitive === true;
 
   async function send(body: { value: Json } | { decline: true; reason?: string }) {
+    const key = keyOf(asked);
     setBusy(true);
     setProblem(undefined);
+    sending.add(key);
     try {
       const path = `/v1/tasks/${segment(asked.task)}/questions/${asked.question}/answer`;
       const { reply } = await call<{ reply: Reply }>(path, { method: "POST", json: body });
       said.value = "Your answer counted.";
-      onSettled({ mine: true, reply });
+      settle(key, { mine: true, reply });
       void refresh();
     } catch (error) {
       if (error instanceof Problem && error.is("already-settled")) {
         said.value = "Somebody else was first.";
-        onSettled({ mine: false, reply: error.body.reply as unknown as Reply });
+        settle(key, { mine: false, reply: error.body.reply as unknown as Reply });
         void refresh();
       } else {
         setProblem(`It was not sent: ${message(error)}`);
       }
     } finally {
+      sending.delete(key);
       setBusy(false);
     }
   }

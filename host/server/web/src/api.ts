@@ -1,101 +1,31 @@
 // The server's API: its shapes, and how it is called. docs: /openapi.json
 
-export type State = "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
-export type Schema = { [keyword: string]: Json };
+import type { Json, JsonObject } from "./json";
+import type { components } from "./openapi";
 
-export interface Progress { message: string; done?: number; total?: number; level: "debug" | "info" | "warning" | "error" }
+export type { Json };
+export type Schema = JsonObject;
 
-export interface Question {
-  question: number;
-  task?: string;
-  prompt: string;
-  detail?: string;
-  answer: Schema;
-  deadline?: string;
-  options?: { audience?: Json; default?: Json; sensitive?: Json } | null;
-}
-
-export interface Asked extends Question {
-  task: string;
-  root?: string;
-  session?: string;
-  plugin: string;
-  version: string;
-  digest: string;
-  tool: string;
-  progress?: Progress;
-}
-
-export interface Reply { outcome: "answered" | "declined" | "timed-out" | "closed"; value?: Json; reason?: string; by?: string }
-export interface TaskError { class: "tool" | "run"; code: string; message: string; details?: Json }
-export interface Part { mediaType: string; name?: string; text?: string; bytes?: string; link?: string }
-export interface Output { parts: Part[]; structured?: Json }
-export interface Child { handle: number; task: string; plugin: string; tool: string; state: State }
-
-export interface LimitUse { limit: string; unit: "count" | "bytes" | "time"; used: number; allowed: number }
-
-export interface Task {
-  id: string;
-  namespace: string;
-  session?: string;
-  plugin: string;
-  version: string;
-  digest: string;
-  tool: string;
-  parent?: string;
-  children?: Child[];
-  state: State;
-  stalled: boolean;
-  waiting?: { on: "human" | "timer" | "child" | "ticket" | "retry"; until?: string };
-  attempt: number;
-  cancel_requested: boolean;
-  created_at: string;
-  updated_at: string;
-  ended_at?: string;
-  deadline: string;
-  last_seq: number;
-  progress?: Progress;
-  questions: Question[];
-  context: Json;
-  fuel_used: number;
-  /** What it has used of its limits. */
-  usage?: LimitUse[];
-  output?: Output;
-  error?: TaskError;
-}
-
-// Beside these an event has members by its kind.
-export interface TaskEvent { seq: number; at: string; kind: string; [member: string]: Json | undefined }
-
-export interface Tool {
-  name: string;
-  title?: string;
-  description: string;
-  inputSchema: Schema | boolean;
-  outputSchema?: Schema | boolean;
-  hints?: { [name: string]: Json };
-  pace?: string;
-}
-
-export interface Plugin {
-  name: string;
-  version: string;
-  digest: string;
-  size: number;
-  installed_at?: string;
-  manifest: { description: string; license?: string; homepage?: string; tools: Tool[] };
-}
-
-export interface Need {
-  kind: "http" | "setting" | "secret" | "tool";
-  name: string;
-  verdict: "granted" | "not-granted" | "not-needed";
-  required: boolean;
-  why: string;
-}
-
-export interface Caller { name: string; namespace: string; scopes: string[]; expires_at?: string }
+type Shapes = components["schemas"];
+export type State = Shapes["State"];
+export type Progress = Shapes["Progress"];
+export type Asked = Shapes["AskedQuestion"];
+export type SettledQuestion = Shapes["SettledQuestion"];
+export type Reply = Shapes["Reply"];
+export type TaskError = Shapes["TaskError"];
+export type Part = Shapes["Part"];
+export type Output = Shapes["Output"];
+export type LimitUse = Shapes["LimitUse"];
+export type Task = Shapes["Task"];
+export type Tool = Shapes["DeclaredTool"];
+export type Plugin = Shapes["Plugin"];
+export type Need = Shapes["Need"];
+export type Caller = Shapes["Caller"];
+/** Beside these an event has members by its kind. */
+export type TaskEvent = Omit<Shapes["Event"], string> & { seq: number; at: string; kind: string; [member: string]: Json | undefined };
+export type FeedItem = Omit<Shapes["FeedItem"], "event"> & { event: TaskEvent };
+/** What a stream of the list of tasks says. */
+export interface ListNews { ids: string[]; tasks: Task[]; next?: string }
 
 /** What the server answered instead of doing it (RFC 9457). */
 export class Problem extends Error {

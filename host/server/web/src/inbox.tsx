@@ -1,18 +1,14 @@
 // The inbox: open questions, the most pressing first, and one of them to answer.
 
-import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { AnswerForm, ReplyText, type Settled } from "./answer";
-import { type Asked, call, type Json, type Need, Problem, type Reply, segment, type Task, type TaskEvent } from "./api";
+import { AnswerForm, ReplyText } from "./answer";
+import { type Asked, call, type Json, type Need, segment, type SettledQuestion, type Task, type TaskEvent } from "./api";
 import { Bar, Countdown, Said, To } from "./bits";
 import { Markdown } from "./markdown";
 import { Needs } from "./plugins";
-import { keyOf, loaded, moreQuestions, questions, toggleNotices, wantsNotices } from "./state";
+import { keyOf, loaded, may, moreQuestions, questions, sending, type Settled, settled, toggleNotices, wantsNotices } from "./state";
 import { Timeline } from "./timeline";
 import { line, short, shown } from "./text";
-
-/** What became of those that were on this screen: they stay until one looks away. */
-const settled = signal<Record<string, Settled | undefined>>({});
 
 export function Inbox({ wanted }: { wanted: string | undefined }) {
   const all = questions.value;
@@ -61,7 +57,7 @@ function Detail({ wanted }: { wanted: string }) {
   const [found, setFound] = useState<Settled | "unknown">();
   const asked = open ?? kept;
   const [task, number] = wanted.split("/") as [string, string];
-  const gone = loaded.value && open === undefined && settled.value[wanted] === undefined;
+  const gone = loaded.value && open === undefined && settled.value[wanted] === undefined && !sending.has(wanted);
 
   useEffect(() => {
     if (open !== undefined) setKept(open);
@@ -93,12 +89,12 @@ function Detail({ wanted }: { wanted: string }) {
         {asked.deadline && outcome === undefined && <p><Countdown to={asked.deadline} /></p>}
         {asked.detail && <Markdown text={asked.detail} />}
         {outcome === undefined ? (
-          <AnswerForm asked={asked} onSettled={(settledNow) => { settled.value = { ...settled.value, [wanted]: settledNow }; }} />
+          <AnswerForm asked={asked} />
         ) : (
           <Outcome settled={outcome} task={task} sensitive={asked.options?.sensitive === true} />
         )}
       </article>
-      <Done asked={asked} />
+      {may("tasks") ? <Done asked={asked} /> : asked.progress && <section class="card"><h2>What it is at</h2><Bar progress={asked.progress} /></section>}
       <Trust asked={asked} />
     </>
   );
@@ -114,32 +110,17 @@ function Outcome({ settled, task, sensitive }: { settled: Settled; task: string;
         {counted ? "Your answer counted: " : settled.reply.outcome === "answered" || settled.reply.outcome === "declined" ? "Somebody else was first: " : "This question is settled: "}
         <ReplyText reply={settled.reply} sensitive={sensitive} />
       </p>
-      <p><To href={`/tasks/${task}`}>See what the task does with it</To></p>
+      {may("tasks") && <p><To href={`/tasks/${task}`}>See what the task does with it</To></p>}
     </div>
   );
 }
 
 /** What became of a question that is not in the list. */
-async function look(id: string, number: number): Promise<{ asked?: Asked; settled?: Settled }> {
+async function look(task: string, number: number): Promise<{ asked?: Asked; settled?: Settled }> {
   try {
-    const task = await call<Task>(`/v1/tasks/${segment(id)}`);
-    const open = task.questions.find((one) => one.question === number && (one.task ?? task.id) === id);
-    if (open) return { asked: { ...task, ...open, task: id } };
-    let after = 0;
-    let asked: Asked | undefined;
-    for (;;) {
-      const { events } = await call<{ events: TaskEvent[] }>(`/v1/tasks/${segment(id)}?after=${after}`);
-      for (const event of events) {
-        if (event.question !== number) continue;
-        if (event.kind === "question") asked = { ...task, ...(event as unknown as Asked), task: id };
-        if (event.kind === "reply") return { asked, settled: { mine: false, reply: event as unknown as Reply } };
-      }
-      const last = events.at(-1);
-      if (last === undefined) return { asked, settled: asked && { mine: false, reply: { outcome: "closed" } } };
-      after = last.seq;
-    }
-  } catch (error) {
-    if (error instanceof Problem) return {};
+    const { reply, ...asked } = await call<SettledQuestion>(`/v1/tasks/${segment(task)}/questions/${number}`);
+    return { asked, settled: reply && { mine: false, reply } };
+  } catch {
     return {};
   }
 }
@@ -177,7 +158,7 @@ function Trust({ asked }: { asked: Asked }) {
     <details class="card">
       <summary>Who asks, and what it may do</summary>
       <p>
-        The plugin <To href={`/plugins/${asked.plugin}`}><Said text={asked.plugin} /></To> {line(asked.version)},
+        The plugin {may("tasks") ? <To href={`/plugins/${asked.plugin}`}><Said text={asked.plugin} /></To> : <Said text={asked.plugin} />} {line(asked.version)},
         SHA-256 <code title={asked.digest}>{short(asked.digest)}…</code>. The words of the question are the plugin's own.
       </p>
       {needs && <Needs needs={needs} />}

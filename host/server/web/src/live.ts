@@ -51,15 +51,22 @@ export interface Follow {
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 8_000;
 
-/** Follows until there is no more or the signal says so; whatever breaks in between is taken up where it broke. */
+/** Follows until there is no more or the signal says so; whatever breaks in between is taken up where it broke. While nobody
+ * looks at the page it holds no connection: a browser has six for one server, over all of its tabs. */
 export async function follow(what: Follow): Promise<void> {
   let after = what.after;
   let pause = FIRST_PAUSE;
   while (!what.signal.aborted) {
+    await looked(what.signal);
+    if (what.signal.aborted) return;
+    const connection = new AbortController();
+    const end = () => { if (what.signal.aborted || document.hidden) connection.abort(); };
+    what.signal.addEventListener("abort", end);
+    document.addEventListener("visibilitychange", end);
     try {
       const headers: Record<string, string> = { accept: "text/event-stream" };
       if (after !== undefined) headers["last-event-id"] = after;
-      const response = await open(what.path, { headers, signal: what.signal });
+      const response = await open(what.path, { headers, signal: connection.signal });
       if (response.status === 204 || response.body === null) return what.ended?.();
       what.connected(true);
       pause = FIRST_PAUSE;
@@ -74,13 +81,27 @@ export async function follow(what: Follow): Promise<void> {
       }
     } catch (error) {
       if (what.signal.aborted) return;
+      if (connection.signal.aborted) continue;
       // To ask again would be answered the same, but for what passes.
       if (error instanceof Problem && error.status < 500 && error.status !== 429) return what.ended?.(error);
+    } finally {
+      what.signal.removeEventListener("abort", end);
+      document.removeEventListener("visibilitychange", end);
     }
     if (what.signal.aborted) return;
     what.connected(false);
     await sleep(pause * (0.75 + Math.random() / 2), what.signal);
     pause = Math.min(pause * 2, LONGEST_PAUSE);
+  }
+}
+
+/** Resolves when the page is looked at. */
+async function looked(signal: AbortSignal): Promise<void> {
+  while (document.hidden && !signal.aborted) {
+    await new Promise((resolve) => {
+      document.addEventListener("visibilitychange", resolve, { once: true });
+      signal.addEventListener("abort", resolve, { once: true });
+    });
   }
 }
 

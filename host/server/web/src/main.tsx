@@ -21,7 +21,11 @@ function part(index: number): string {
 }
 
 function Page() {
-  switch (part(1)) {
+  const wanted = part(1);
+  if (!may("tasks") && (wanted === "tasks" || wanted === "plugins")) {
+    return <section><p class="notice">Your token may answer questions, and see nothing else. <To href="/">To the inbox</To></p></section>;
+  }
+  switch (wanted) {
     case "tasks":
       return part(2) ? <TaskPage key={part(2)} id={part(2)} /> : <Tasks />;
     case "plugins":
@@ -49,8 +53,8 @@ function App() {
       <header class="top">
         <nav aria-label="Pages">
           <To href="/" class="brand" aria-current={here("Inbox")}>Inbox{count > 0 && <span class="number" aria-label={`${count} open`}>{count}</span>}</To>
-          <To href="/tasks" aria-current={here("Tasks")}>Tasks</To>
-          <To href="/plugins" aria-current={here("Plugins")}>Plugins</To>
+          {may("tasks") && <To href="/tasks" aria-current={here("Tasks")}>Tasks</To>}
+          {may("tasks") && <To href="/plugins" aria-current={here("Plugins")}>Plugins</To>}
         </nav>
         <div class="who">
           <span class="quiet">{line(who)}{namespace !== "default" && <> in {line(namespace)}</>}{!may("tasks") && <> · answers only</>}</span>

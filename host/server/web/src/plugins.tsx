@@ -8,7 +8,7 @@ import { Markdown, Link } from "./markdown";
 import { Data } from "./result";
 import { collect, type Draft, draftOf, fields } from "./schema";
 import { go, may, message } from "./state";
-import { bytes, clock, line, short } from "./text";
+import { amount, bytes, clock, line, short } from "./text";
 
 export function Plugins({ wanted }: { wanted: string | undefined }) {
   const [plugins, setPlugins] = useState<Plugin[]>();
@@ -65,12 +65,46 @@ function One({ plugin, older }: { plugin: Plugin; older: Plugin[] }) {
         {plugin.installed_at && <><dt>Installed</dt><dd>{clock(plugin.installed_at)}</dd></>}
         {manifest.license && <><dt>Licence</dt><dd><Said text={manifest.license} /></dd></>}
         {manifest.homepage && <><dt>Homepage</dt><dd><Link href={manifest.homepage} /></dd></>}
-        {older.length > 0 && <><dt>Older versions</dt><dd>{older.map((one) => `${line(one.version)} (${short(one.digest)})`).join(", ")}</dd></>}
-        <dt>Tasks</dt><dd><To href={`/tasks?plugin=${segment(plugin.name)}`}>those of this plugin</To></dd>
       </dl>
+      <section class="card"><h2>Versions</h2><Versions all={[plugin, ...older]} /></section>
       {needs && <section class="card"><h2>What it needs</h2><Needs needs={needs} /></section>}
       {manifest.tools.map((tool) => <ToolCard key={tool.name} plugin={plugin} tool={tool} />)}
     </>
+  );
+}
+
+/** What is installed of a plugin, and the tasks that are pinned to it. */
+function Versions({ all }: { all: Plugin[] }) {
+  const [counts, setCounts] = useState<Record<string, Record<string, number>>>({});
+  useEffect(() => {
+    for (const { digest } of all) {
+      call<{ counts: Record<string, number> }>(`/v1/tasks?limit=1&counts=true&plugin=${segment(digest)}`)
+        .then((page) => setCounts((old) => ({ ...old, [digest]: page.counts })), () => {});
+    }
+  }, [all.map((one) => one.digest).join()]);
+  return (
+    <div class="scroll" tabIndex={0} role="group" aria-label="Versions">
+      <table>
+        <thead><tr><th>Version</th><th>SHA-256</th><th>Installed</th><th>Tasks</th></tr></thead>
+        <tbody>
+          {all.map((one) => {
+            const states = Object.entries(counts[one.digest] ?? {});
+            return (
+              <tr key={one.digest}>
+                <td>{line(one.version)}</td>
+                <td><code title={one.digest}>{short(one.digest)}…</code></td>
+                <td>{one.installed_at && clock(one.installed_at)}</td>
+                <td class="tasks-of">
+                  {states.length === 0
+                    ? counts[one.digest] && "none"
+                    : <To href={`/tasks?plugin=${one.digest}`}>{states.map(([state, count]) => `${amount(count)} ${state}`).join(", ")}</To>}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -1,7 +1,7 @@
 // What the whole page shares.
 
 import { signal } from "@preact/signals";
-import { call, type Asked, type Caller, hasToken, Problem, setToken, whenRefused } from "./api";
+import { call, type Asked, type Caller, type FeedItem, hasToken, type Json, Problem, type Reply, setToken, type TaskEvent, whenRefused } from "./api";
 import { follow, sleep } from "./live";
 import { line } from "./text";
 
@@ -21,8 +21,17 @@ export const said = signal("");
 /** What went wrong while signing in. */
 export const refusal = signal("");
 export const now = signal(Date.now());
-/** Grows when something happened in the namespace: lists look again. */
-export const stirred = signal(0);
+/** What became of a question, and whether it was our answer that counted. */
+export interface Settled { mine: boolean; reply: Reply }
+
+/** What became of those that were on this screen: they stay until one looks away. */
+export const settled = signal<Record<string, Settled | undefined>>({});
+/** Those that an answer of ours is on its way to. */
+export const sending = new Set<string>();
+
+export function settle(key: string, how: Settled) {
+  settled.value = { ...settled.value, [key]: how };
+}
 
 setInterval(() => { now.value = Date.now(); }, 1_000);
 
@@ -90,20 +99,29 @@ export function signOut(why = "") {
   setToken(null);
   caller.value = null;
   questions.value = [];
+  settled.value = {};
   loaded.value = false;
   refusal.value = why;
 }
 
-export const may = (scope: string) => caller.value?.scopes.includes(scope) ?? false;
+export const may = (scope: Caller["scopes"][number]) => caller.value?.scopes.includes(scope) ?? false;
+
+/** How often the questions are read while nobody looks at the page, and it follows nothing. */
+const HIDDEN = 15_000;
 
 /** The list is read whole whenever something happened, so nothing can be missed by a reader who was away. */
 async function watch(signal: AbortSignal) {
   const look = gathered(readQuestions);
+  const timer = setInterval(() => { if (document.hidden) look(); }, HIDDEN);
+  signal.addEventListener("abort", () => clearInterval(timer));
   while (!signal.aborted) {
     await follow({
       path: "/v1/feed?after=latest",
       after: undefined,
-      on: look,
+      on(message) {
+        heard(JSON.parse(message.data));
+        look();
+      },
       connected(yes) {
         online.value = yes;
         if (yes) look();
@@ -117,6 +135,16 @@ async function watch(signal: AbortSignal) {
   }
 }
 
+/** Who has answered a question that is on this screen. */
+function heard(item: FeedItem) {
+  const { kind, child, event } = item.event;
+  const [task, told] = kind === "child" ? [String(child), event as { [member: string]: Json }] : [item.task, item.event as TaskEvent];
+  if (told.kind !== "reply") return;
+  const key = `${task}/${told.question}`;
+  if (sending.has(key) || settled.value[key] || !questions.value.some((asked) => keyOf(asked) === key)) return;
+  settle(key, { mine: false, reply: told as unknown as Reply });
+}
+
 async function readQuestions() {
   try {
     const page = await call<{ questions: Asked[]; more: boolean }>("/v1/questions");
@@ -124,7 +152,6 @@ async function readQuestions() {
     questions.value = page.questions;
     moreQuestions.value = page.more;
     loaded.value = true;
-    stirred.value += 1;
   } catch {
     // Whoever follows the feed hears of it too, and looks again.
   }

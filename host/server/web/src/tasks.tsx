@@ -1,58 +1,76 @@
-// Tasks, the newest first.
+// Tasks, the newest first, as they are now.
 
+import { Component } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call, type State, type Task } from "./api";
+import { call, type ListNews, type State, type Task } from "./api";
 import { Ago, Badge, Bar, Said, To, Wrong } from "./bits";
-import { go, message, query, stirred } from "./state";
-import { line } from "./text";
+import { follow } from "./live";
+import { go, message, query } from "./state";
+import { cut, line } from "./text";
 
 const STATES: State[] = ["running", "waiting", "queued", "completed", "failed", "cancelled"];
-/** How often lists look again while something moves: progress is no news of the feed. */
-const EVERY = 2_000;
+/** Tasks of a page, and the most that are followed at once. */
+const PAGE = 100;
+const FOLLOWED = 1_000;
+/** What is typed is looked for when one stops typing. */
+const TYPING = 250;
 
 export function Tasks() {
   const filter = new URLSearchParams(query.value);
-  const [tasks, setTasks] = useState<Task[]>();
-  const [next, setNext] = useState<string>();
-  const [problem, setProblem] = useState<string>();
-  const first = useRef<Task[]>([]);
   const asked = new URLSearchParams();
-  for (const name of ["state", "plugin", "tool", "session"]) {
+  for (const name of ["state", "plugin", "tool", "session", "text"]) {
     const value = filter.get(name);
     if (value) asked.set(name, value);
   }
-  const wanted = asked.toString();
-  const text = (filter.get("text") ?? "").toLowerCase();
+  const wanted = useSettled(asked.toString());
+  const [limit, setLimit] = useState(PAGE);
+  const [tasks, setTasks] = useState<Task[]>();
+  // Behind those that are followed: they stay as they were read.
+  const [older, setOlder] = useState<Task[]>([]);
+  const [next, setNext] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  const shown = useRef("");
 
   useEffect(() => {
-    let gone = false;
-    async function look() {
-      if (document.hidden) return;
-      try {
-        const page = await call<{ tasks: Task[]; next?: string }>(`/v1/tasks?limit=100&${wanted}`);
-        if (gone) return;
-        setProblem(undefined);
-        first.current = page.tasks;
-        // Those of later pages stay as they were read.
-        const last = page.tasks.at(-1)?.id ?? "";
-        setTasks((old) => [...page.tasks, ...(old ?? []).filter((task) => task.id < last)]);
-        setNext((old) => old ?? page.next);
-      } catch (error) {
-        if (!gone) setProblem(message(error));
-      }
+    const stop = new AbortController();
+    if (shown.current !== wanted) {
+      shown.current = wanted;
+      setTasks(undefined);
+      setOlder([]);
+      if (limit !== PAGE) return setLimit(PAGE);
     }
-    setTasks(undefined);
-    setNext(undefined);
-    void look();
-    const timer = setInterval(look, EVERY);
-    const stop = stirred.subscribe(() => void look());
-    return () => { gone = true; clearInterval(timer); stop(); };
-  }, [wanted]);
+    let known = new Map<string, Task>();
+    void follow({
+      path: `/v1/tasks?limit=${limit}&${wanted}`,
+      after: undefined,
+      signal: stop.signal,
+      // A stream begins with the whole page: nothing that happened before it is missed.
+      on({ data }) {
+        const news: ListNews = JSON.parse(data);
+        for (const task of news.tasks) known.set(task.id, task);
+        const page = news.ids.map((id) => known.get(id)!);
+        known = new Map(page.map((task) => [task.id, task]));
+        setProblem(undefined);
+        setTasks(page);
+        setNext(news.next);
+      },
+      connected() {},
+      ended(problem) {
+        if (problem) setProblem(problem.message);
+      },
+    });
+    return () => stop.abort();
+  }, [wanted, limit]);
 
   async function more() {
-    const page = await call<{ tasks: Task[]; next?: string }>(`/v1/tasks?limit=100&${wanted}&cursor=${next}`);
-    setTasks((old) => [...(old ?? []), ...page.tasks]);
-    setNext(page.next ?? "");
+    if (limit < FOLLOWED) return setLimit(limit + PAGE);
+    try {
+      const page = await call<{ tasks: Task[]; next?: string }>(`/v1/tasks?limit=${PAGE}&${wanted}&cursor=${older.at(-1)?.id ?? next}`);
+      setOlder([...older, ...page.tasks]);
+      if (page.next === undefined) setNext(undefined);
+    } catch (error) {
+      setProblem(message(error));
+    }
   }
 
   function set(name: string, value: string) {
@@ -64,7 +82,9 @@ export function Tasks() {
     query.value = location.search;
   }
 
-  const seen = tasks?.filter((task) => !text || words(task).includes(text));
+  // A new task pushes one out of those that are followed.
+  const last = tasks?.at(-1)?.id ?? "";
+  const seen = tasks && [...tasks, ...older.filter((task) => task.id < last)];
   return (
     <section class="tasks" aria-labelledby="tasks-title">
       <h1 id="tasks-title">Tasks</h1>
@@ -79,7 +99,7 @@ export function Tasks() {
         <label>Session <input value={filter.get("session") ?? ""} onChange={(event) => set("session", event.currentTarget.value.trim())} /></label>
         <label>Text <input type="search" value={filter.get("text") ?? ""} onInput={(event) => set("text", event.currentTarget.value)} /></label>
         {filter.get("plugin") && (
-          <span class="chip">plugin {line(filter.get("plugin")!)} <button type="button" class="plain" aria-label="Any plugin" onClick={() => set("plugin", "")}>×</button></span>
+          <span class="chip">plugin {line(cut(filter.get("plugin")!, 20))} <button type="button" class="plain" aria-label="Any plugin" onClick={() => set("plugin", "")}>×</button></span>
         )}
         {query.value && <button type="button" class="plain" onClick={() => go("/tasks")}>Clear</button>}
       </form>
@@ -88,23 +108,37 @@ export function Tasks() {
       <ul class="rows">
         {seen?.map((task) => <TaskRow key={task.id} task={task} />)}
       </ul>
-      {next && <p><button type="button" onClick={() => void more()}>Show more</button> {text && <span class="quiet">Text is looked for in the {tasks?.length} tasks that were read.</span>}</p>}
+      {next && <p><button type="button" onClick={() => void more()}>Show more</button></p>}
     </section>
   );
 }
 
-const words = (task: Task) =>
-  [task.id, task.plugin, task.tool, task.session, task.progress?.message, task.error?.message].join("\n").toLowerCase();
+/** A value that has not changed for a moment. */
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), TYPING);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
 
-export function TaskRow({ task }: { task: Task }) {
-  return (
-    <li class="task-row">
-      <To href={`/tasks/${task.id}`} class="title"><Said text={`${task.plugin}/${task.tool}`} /></To>
-      <Badge task={task} />
-      <span class="quiet when"><Ago at={task.created_at} />{task.session && <> · <Said text={task.session} /></>}</span>
-      <div class="now">
-        {task.error ? <span class="bad"><Said text={task.error.message} /></span> : task.state !== "completed" && <Bar progress={task.progress} />}
-      </div>
-    </li>
-  );
+/** Drawn again when its task has changed: there may be a thousand. */
+class TaskRow extends Component<{ task: Task }> {
+  shouldComponentUpdate(next: { task: Task }) {
+    return next.task !== this.props.task;
+  }
+
+  render({ task }: { task: Task }) {
+    return (
+      <li class="task-row">
+        <To href={`/tasks/${task.id}`} class="title"><Said text={`${task.plugin}/${task.tool}`} /></To>
+        <Badge task={task} />
+        <span class="quiet when"><Ago at={task.created_at} />{task.session && <> · <Said text={task.session} /></>}</span>
+        <div class="now">
+          {task.error ? <span class="bad"><Said text={task.error.message} /></span> : task.state !== "completed" && <Bar progress={task.progress} />}
+        </div>
+      </li>
+    );
+  }
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,9 +23,10 @@ export const component = (name) => join(COMPONENTS, `${name}.wasm`);
 
 /** A server with data of its own, which can be killed and started again. */
 export class Server {
-  constructor(plugins = ["probe"]) {
+  constructor(plugins = ["probe"], policy = () => "") {
     this.plugins = plugins;
     this.data = mkdtempSync(join(tmpdir(), "longhaul-web-"));
+    writeFileSync(join(this.data, "longhaul.toml"), policy(this.data));
   }
 
   async start(listen = "127.0.0.1:0") {
@@ -40,6 +41,8 @@ export class Server {
     this.url = told.url;
     this.inbox = told.inbox;
     this.token = told.token ?? this.token;
+    const page = await (await fetch(this.url)).text();
+    assert.match(page, /\/assets\//, "the binary holds no inbox: `cargo xtask web`, then build it again");
     return this;
   }
 

@@ -114,12 +114,27 @@ test("whoever comes second is told who was first, and with what", async () => {
   const id = await server.ask("Who is faster?", text);
   const page = await tab(browser, server, { at: `/q/${id}/1` });
   await page.getByLabel("Your answer").fill("I am");
-  // The page does not hear of it before it sends.
-  await page.route("**/v1/questions*", (route) => route.abort());
-  await server.call("POST", `/v1/tasks/${id}/questions/1/answer`, { value: "somebody", by: "Grace" });
+  // While ours is on its way another one arrives.
+  await page.route("**/answer", async (route) => {
+    await server.call("POST", `/v1/tasks/${id}/questions/1/answer`, { value: "somebody", by: "Grace" });
+    await route.continue();
+  });
   await answer(page);
   await page.locator(".notice", { hasText: "Somebody else was first: answered by Grace: somebody" }).waitFor();
   await page.context().close();
+});
+
+test("a link to a question that was answered long ago says by whom", async () => {
+  const id = await server.ask("Are we late?", text);
+  await server.call("POST", `/v1/tasks/${id}/questions/1/answer`, { value: "yes, you are", by: "Grace" });
+  await server.ended(id);
+  for (const token of [server.token, server.makeToken("Late", ["answer"])]) {
+    const page = await tab(browser, server, { at: `/q/${id}/1`, token });
+    await page.locator(".notice", { hasText: "answered by Grace: yes, you are" }).waitFor();
+    await page.getByRole("heading", { name: "Are we late?" }).waitFor();
+    assert.deepEqual(page.problems, []);
+    await page.context().close();
+  }
 });
 
 test("a question that others answer leaves the list at once, and stays on the screen with its reply", async () => {
@@ -169,20 +184,56 @@ test("a browser's notice is shown to who asked for it and looks elsewhere", asyn
   await page.context().close();
 });
 
-test("whoever may only answer can answer, and is offered nothing else", async () => {
-  const id = await server.ask("Only this?", { type: "boolean" });
+test("whoever may only answer can answer, and sees nothing else", async () => {
+  const id = await server.ask("Only this?", { type: "boolean" }, { detail: "The detail." });
   const page = await tab(browser, server, { token: server.makeToken("Desk", ["answer"]), at: `/q/${id}/1` });
   await page.getByText("answers only").waitFor();
+  await page.getByText("The detail.").waitFor();
+  await page.getByText("Who asks, and what it may do").click();
+  await page.locator(".needs td", { hasText: "not granted" }).first().waitFor();
+  for (const link of ["Tasks", "Plugins", "The whole task"]) assert.equal(await page.getByRole("link", { name: link }).count(), 0, link);
+  // It comes and goes by itself for them too.
+  const other = await server.ask("And this?", { type: "boolean" });
+  await page.getByRole("link", { name: /And this/ }).waitFor();
+  await server.call("POST", `/v1/tasks/${other}/questions/1/answer`, { value: true, by: "Grace" });
+  await page.getByRole("link", { name: /And this/ }).waitFor({ state: "detached" });
   await page.getByRole("button", { name: "No", exact: true }).click();
   await counted(page);
   assert.equal((await server.ended(id)).output.structured.by, "Desk");
-  const other = await server.task("cancel_me", { manners: "obey" });
-  await page.goto(`${server.url}/tasks/${other}`);
-  await page.getByRole("heading", { name: "probe/cancel_me" }).waitFor();
-  assert.equal(await page.getByRole("button", { name: "Cancel…" }).count(), 0);
-  await page.goto(`${server.url}/plugins/probe`);
-  await page.getByRole("heading", { name: /probe/ }).first().waitFor();
-  assert.equal(await page.getByRole("button", { name: "Start…" }).count(), 0);
-  await server.call("POST", `/v1/tasks/${other}/cancel`);
+  assert.equal(await page.getByRole("link", { name: /what the task does/ }).count(), 0);
+  for (const at of [`/tasks/${id}`, "/tasks", "/plugins/probe"]) {
+    await page.goto(server.url + at);
+    await page.getByText("may answer questions, and see nothing else").waitFor();
+  }
+  assert.deepEqual(page.problems, []);
   await page.context().close();
+});
+
+test("tabs that nobody looks at hold no connection, and hear of questions all the same", async () => {
+  const first = await tab(browser, server);
+  const context = first.context();
+  await context.addInitScript((secret) => sessionStorage.setItem("longhaul-token", secret), server.token);
+  // As many as a browser has connections for one server, and more.
+  const tabs = [first];
+  const hide = (page, hidden) => page.evaluate((hidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, hidden);
+  for (let count = 0; count < 8; count += 1) {
+    const page = count === 0 ? first : await context.newPage();
+    if (count > 0) {
+      await page.goto(`${server.url}/tasks`);
+      tabs.push(page);
+    }
+    await page.locator("main h1").first().waitFor();
+    await hide(page, true);
+  }
+  const id = await server.ask("Does anybody hear?", text);
+  await first.waitForFunction(() => document.title.startsWith("("));
+  const last = tabs.at(-1);
+  await hide(last, false);
+  await last.locator(".task-row", { hasText: "probe/ask" }).first().waitFor();
+  await server.call("POST", `/v1/tasks/${id}/cancel`);
+  await last.locator(".task-row .badge").first().filter({ hasText: "cancelled" }).waitFor();
+  await context.close();
 });

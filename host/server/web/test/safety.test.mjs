@@ -1,6 +1,7 @@
 // What strangers write stays text, nothing comes from elsewhere, and everybody can use the pages.
 
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { launch, serious, Server, tab } from "./harness.mjs";
 
@@ -67,6 +68,44 @@ test("nothing of the page can be used without the token", async () => {
   for (const path of ["/v1/session", "/v1/questions", "/v1/tasks", "/v1/plugins/probe/needs"]) {
     assert.equal((await fetch(server.url + path)).status, 401, path);
   }
+});
+
+test("a page of elsewhere can neither hold the inbox in a frame nor make its browser act", async () => {
+  const id = await server.ask("Shall we pay?", { type: "boolean" });
+  const answer = `${server.url}/v1/tasks/${id}/questions/1/answer`;
+  const evil = createServer((_, response) => {
+    response.setHeader("content-type", "text/html");
+    response.end(`<iframe id="frame" src="${server.url}/q/${id}/1"></iframe><iframe name="sink"></iframe>
+      <form method="post" enctype="text/plain" action="${answer}" target="sink"><input name='{"value":true,"x":"' value='"}'></form>`);
+  });
+  await new Promise((resolve) => evil.listen(0, "127.0.0.1", resolve));
+  // Somebody who is signed in, in the same browser.
+  const page = await tab(browser, server, { at: `/q/${id}/1` });
+  await page.getByRole("heading", { name: "Shall we pay?" }).waitFor();
+  const other = await page.context().newPage();
+  const answered = [];
+  other.on("response", (response) => answered.push([response.request().method(), response.status()]));
+  await other.goto(`http://127.0.0.1:${evil.address().port}/`);
+  const refused = await other.evaluate(async (answer) => {
+    document.querySelector("form").submit();
+    const tries = [];
+    for (const type of ["application/json", "text/plain"]) {
+      for (const mode of ["cors", "no-cors"]) {
+        const init = { method: "POST", mode, credentials: "include", headers: { "content-type": type }, body: '{"value":true}' };
+        tries.push(await fetch(answer, init).then((response) => (response.ok ? "done" : "refused"), () => "refused"));
+      }
+    }
+    return tries;
+  }, answer);
+  assert.deepEqual([...new Set(refused)], ["refused"]);
+  assert.ok(answered.some(([method]) => method === "POST"), "something was tried");
+  assert.ok(answered.every(([method, status]) => method === "GET" || status >= 400), JSON.stringify(answered));
+  const frame = other.frames().find((frame) => frame.parentFrame() && frame.name() !== "sink");
+  assert.match(frame.url(), /^chrome-error:/);
+  assert.equal((await server.call("GET", `/v1/tasks/${id}`)).body.state, "waiting");
+  await page.context().close();
+  await server.call("POST", `/v1/tasks/${id}/cancel`);
+  evil.close();
 });
 
 for (const [name, options] of [
