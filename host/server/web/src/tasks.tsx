@@ -19,7 +19,7 @@ export function Tasks() {
   const filter = new URLSearchParams(query.value);
   const asked = new URLSearchParams();
   for (const name of ["state", "plugin", "tool", "session", "text"]) {
-    const value = filter.get(name);
+    const value = filter.get(name)?.trim();
     if (value) asked.set(name, value);
   }
   const wanted = useSettled(asked.toString());
@@ -95,8 +95,8 @@ export function Tasks() {
             {STATES.map((state) => <option key={state}>{state}</option>)}
           </select>
         </label>
-        <label>Tool <input value={filter.get("tool") ?? ""} onChange={(event) => set("tool", event.currentTarget.value.trim())} /></label>
-        <label>Session <input value={filter.get("session") ?? ""} onChange={(event) => set("session", event.currentTarget.value.trim())} /></label>
+        <label>Tool <input value={filter.get("tool") ?? ""} onInput={(event) => set("tool", event.currentTarget.value)} /></label>
+        <label>Session <input value={filter.get("session") ?? ""} onInput={(event) => set("session", event.currentTarget.value)} /></label>
         <label>Text <input type="search" value={filter.get("text") ?? ""} onInput={(event) => set("text", event.currentTarget.value)} /></label>
         {filter.get("plugin") && (
           <span class="chip">plugin {line(cut(filter.get("plugin")!, 20))} <button type="button" class="plain" aria-label="Any plugin" onClick={() => set("plugin", "")}>×</button></span>
