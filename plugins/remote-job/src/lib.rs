@@ -102,11 +102,8 @@ impl Job for RemoteJob {
     }
 
     fn cancel(task: &Task, ticket: Ticket) -> Result<(), ToolError> {
-        match cancelled(task, &ticket) {
-            // The host calls this until it returned once, ever more rarely. So it does not return.
-            Err(error) if error.is_temporary() => panic!("the job is not cancelled yet: {error}"),
-            outcome => outcome.map_err(ToolError::from),
-        }
+        // What may pass becomes `unavailable`, and the host calls again.
+        cancelled(task, &ticket).map_err(ToolError::from)
     }
 }
 

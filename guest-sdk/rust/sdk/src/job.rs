@@ -91,10 +91,12 @@ pub trait Job {
     /// As any tool; [`ToolError::unavailable`] where it is only the looking that failed.
     fn check(task: &Task, ticket: Self::Ticket) -> Result<Execution<Self::Ticket, Self::Output>, ToolError>;
 
-    /// Stops the work: after a cancellation, a deadline or a limit. Called until it returned once.
+    /// Stops the work: after a cancellation, a deadline or a limit. It may be called more than once, also for work that is
+    /// stopped already.
     ///
     /// # Errors
-    /// If the work may still be going on.
+    /// [`ToolError::unavailable`] where the work may still be going on: it is called again, ever more rarely, until it returns
+    /// anything else. Another error is the last word, and stands in the host's log.
     fn cancel(task: &Task, ticket: Self::Ticket) -> Result<(), ToolError>;
 }
 

@@ -13,8 +13,8 @@ use crate::limits::{DEATHS, Limit};
 use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
 use crate::store::{self, Rebuild, RunRow, Step, Taken};
 use crate::task::{
-    Broke, ErrorClass, LifeEvent, Misfit, Output, TaskError, TaskState, Verdict, Waiting, WaitingOn, cancel_delay,
-    ticket_delay,
+    Broke, ErrorClass, ErrorKind, LifeEvent, Misfit, Output, TaskError, TaskState, Verdict, Waiting, WaitingOn,
+    cancel_delay, ticket_delay,
 };
 use crate::{Error, StoreError};
 
@@ -291,7 +291,7 @@ impl Runner {
         Ok(Next::Rest)
     }
 
-    /// Calls `cancel-task` for a ticket that an ended task left behind. It is owed until it returned once.
+    /// Calls `cancel-task` for a ticket that an ended task left behind. It is owed until it returned anything but `unavailable`.
     async fn cancel_ticket(self: &Arc<Self>, row: RunRow) -> Result<Next, Error> {
         let Some(ticket) = row.ticket.clone() else { return Ok(Next::Rest) };
         // It was put in line by other than its timer.
@@ -299,7 +299,11 @@ impl Runner {
             return Ok(Next::Rest);
         }
         let problem = match self.call_cancel_task(&row, Export::CancelTask(ticket)).await? {
-            Ok(How::Returned(_)) => {
+            Ok(How::Returned(Returned::Failed { kind: ErrorKind::Unavailable, error, .. })) => error.message,
+            Ok(How::Returned(returned)) => {
+                if let Returned::Failed { error, .. } = returned {
+                    tracing::warn!("task {}: what it left outside may go on: {}", row.id, error.message);
+                }
                 let (task, now) = (row.n, self.clock.now());
                 let step = Step { lease: row.lease, event: Some(LifeEvent::TicketCancelled), ..Step::default() };
                 let cancelled = move |tx: &mut store::Tx<'_>| {
@@ -319,7 +323,7 @@ impl Runner {
         };
         let delay = cancel_delay(row.cancel_tries);
         if row.cancel_tries == 0 {
-            tracing::warn!("task {}: `cancel-task` has not returned, and is called again: {problem}", row.id);
+            tracing::warn!("task {}: `cancel-task` has not done it yet, and is called again: {problem}", row.id);
         } else {
             tracing::debug!("task {}: `cancel-task` is called again in {delay:?}: {problem}", row.id);
         }

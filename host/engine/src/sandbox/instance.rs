@@ -156,10 +156,12 @@ impl Instance {
                 Export::AwaitTask(ticket) => {
                     interface.call_await_task(store, call, ticket).await.map(|result| returned(result, &limits))
                 }
-                // Whatever it says, it has returned.
                 Export::CancelTask(ticket) => {
                     let cancelled = interface.call_cancel_task(store, call, ticket).await;
-                    cancelled.map(|_| Returned::Done(crate::Output::default()))
+                    cancelled.map(|result| match result {
+                        Ok(()) => Returned::Done(crate::Output::default()),
+                        Err(error) => returned(Err(error), &limits),
+                    })
                 }
             }
         });

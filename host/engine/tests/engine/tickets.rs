@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::common::{
-    FAILED, Guest, INVALID_INPUT, UNAVAILABLE, advancing, begin, clock, cold_host_at, error, event, failure, find,
-    host_at, names, pending, said, say,
+    CANCELLED, FAILED, Guest, INVALID_INPUT, UNAVAILABLE, advancing, begin, clock, cold_host_at, error, event, failure,
+    find, host_at, names, pending, said, say,
 };
 use longhaul::{
     Clock, ErrorClass, Event, EventKind, Host, NewTask, RetryPolicy, SimulatedClock, TaskId, TaskState, Timestamp,
@@ -369,6 +369,30 @@ async fn cancel_task_is_owed_until_it_returned_once_and_called_ever_more_rarely(
     assert!(clock.now().since(host.task(&task).await.unwrap().created_at) >= Duration::from_secs(100));
     assert_eq!(names(&host, &task).await.last().unwrap(), "ended");
     host.remove_plugin("test").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancel_task_that_is_unavailable_is_called_again_and_any_other_error_is_its_last_word() {
+    for (kind, again) in [(UNAVAILABLE, true), (FAILED, false), (CANCELLED, false)] {
+        let (dir, clock, host) = open().await;
+        let fails = format!("(if (i64.lt_u (call $now) (i64.const 100000000000)) (then {}))", error(kind, None));
+        let task = begin(&host, &Guest { cancel: fails, ..looks_after(Some(1_000)) }).await;
+        event(&host, &task, "checkpoint", 0).await;
+        host.cancel(&task).await.unwrap();
+        if again {
+            assert_eq!(called(dir.path(), &clock, 1).await, 1_000);
+            clock.advance(Duration::from_secs(1));
+            assert_eq!(called(dir.path(), &clock, 2).await, 2_000);
+            advancing(&clock, Duration::from_secs(1), cancel_calls(dir.path())).await;
+        } else {
+            // The clock stands still: it was called once.
+            cancel_calls(dir.path()).await;
+        }
+        let old = clock.now().since(host.task(&task).await.unwrap().created_at) >= Duration::from_secs(100);
+        assert_eq!(old, again, "{kind}");
+        assert_eq!(host.task(&task).await.unwrap().state, TaskState::Cancelled);
+        host.shutdown().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
