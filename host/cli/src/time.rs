@@ -15,6 +15,15 @@ pub fn duration(length: Duration) -> String {
     units.join(" ")
 }
 
+/// How long something took: `30 ms`, `1.2 s`, `4m 10s`.
+pub fn brief(millis: u64) -> String {
+    match millis {
+        0..1_000 => format!("{millis} ms"),
+        1_000..60_000 => format!("{:.1} s", millis as f64 / 1_000.0),
+        _ => duration(Duration::from_millis(millis)),
+    }
+}
+
 /// How far a moment is: `in 4m 10s`, `12s ago`.
 pub fn relative(at: Timestamp, now: Timestamp) -> String {
     if at > now {
@@ -49,6 +58,11 @@ mod tests {
         assert_eq!(relative(now.after(Duration::from_secs(250)), now), "in 4m 10s");
         assert_eq!(relative(now.after(Duration::from_millis(400)), now), "in 1s");
         assert_eq!(relative(Timestamp::from_millis(988_000), now), "12s ago");
+    }
+
+    #[test]
+    fn what_took_a_while_is_told_in_few_digits() {
+        assert_eq!([brief(30), brief(1_234), brief(250_000)], ["30 ms", "1.2 s", "4m 10s"]);
     }
 
     #[test]

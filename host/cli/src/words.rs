@@ -1,6 +1,7 @@
 //! Entries of a journal in a person's words. Everything that a guest wrote passes through [`crate::text`].
 
 use console::{StyledObject, style};
+use indicatif::HumanBytes;
 use longhaul::{EventKind, Level, OpenQuestion, Progress, Reply, TaskError, TaskState, Timestamp};
 
 use crate::prompt::ask::{in_words, plain};
@@ -29,6 +30,15 @@ pub fn event(kind: &EventKind, now: Timestamp) -> Option<String> {
         EventKind::CancelRequested => warn("asked to stop").to_string(),
         EventKind::Refused { what, why } => {
             format!("{} {}: {}", warn("refused"), line(what), line(why))
+        }
+        EventKind::Http { method, url, status, error, sent, received, millis, .. } => {
+            let request = format!("{} {}", line(method), line(url));
+            let outcome = match (status, error) {
+                (Some(status), _) => status.to_string(),
+                (None, error) => warn(line(error.as_deref().unwrap_or("no response"))).to_string(),
+            };
+            let took = dim(format!("{} sent, {} received, {}", bytes(*sent), bytes(*received), time::brief(*millis)));
+            format!("{request} → {outcome} {took}")
         }
         EventKind::LimitNear(near) => format!("{} {near}", warn("nearly used up:")),
         EventKind::Checkpoint { until, .. } => {
@@ -149,6 +159,11 @@ pub fn counted(update: &Progress) -> String {
     }
 }
 
+/// `12 B`, `3.4 KiB`.
+fn bytes(bytes: u64) -> String {
+    HumanBytes(bytes).to_string()
+}
+
 /// A number without more decimals than a person reads.
 fn number(n: f64) -> String {
     if n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.2}") }
@@ -199,6 +214,23 @@ mod tests {
         );
         let reply = json!({"kind": "reply", "question": 2, "outcome": "answered", "value": {"a": 1}, "by": "ana"});
         assert_eq!(told(reply), "  ✓ {\"a\":1} by ana question 2");
+    }
+
+    #[test]
+    fn what_left_the_sandbox_is_told_in_a_line() {
+        let request = json!({"kind": "http", "method": "POST", "url": "https://a.example/x?y=1", "status": 201, "sent": 12,
+            "received": 3_500, "millis": 1_234, "key": "k"});
+        assert_eq!(told(request), "POST https://a.example/x?y=1 → 201 12 B sent, 3.42 KiB received, 1.2 s");
+        let failed = json!({"kind": "http", "method": "GET", "url": "https://a.example/\u{1b}[2J", "sent": 0, "received": 0,
+            "millis": 30, "error": "no rule allows\u{202e} it"});
+        assert_eq!(
+            told(failed),
+            "GET https://a.example/␛[2J → no rule allows\\u{202e} it 0 B sent, 0 B received, 30 ms"
+        );
+        let refused = json!({"kind": "refused", "what": "https://a.example", "why": "no rule allows it; add `http`"});
+        assert_eq!(told(refused), "refused https://a.example: no rule allows it; add `http`");
+        let near = json!({"kind": "limit-near", "limit": "fuel", "unit": "count", "used": 9_000, "allowed": 10_000});
+        assert_eq!(told(near), "nearly used up: fuel 9 k of 10 k");
     }
 
     #[test]
