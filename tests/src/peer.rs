@@ -35,6 +35,8 @@ pub struct Seen {
     pub method: String,
     pub path: String,
     pub key: Option<String>,
+    /// Its header `x-client`.
+    pub client: Option<String>,
     pub body: Bytes,
 }
 
@@ -116,8 +118,8 @@ async fn answer(request: Request, seen: Arc<Mutex<Vec<Seen>>>, mut released: wat
     let body = to_bytes(body, BODY).await.expect("a body");
     let header = |name: &str| head.headers.get(name).map(|value| value.to_str().expect("text").to_owned());
     let path = head.uri.path().to_owned();
-    let (method, key) = (head.method.to_string(), header("idempotency-key"));
-    lock(&seen).push(Seen { method, path: path.clone(), key, body: body.clone() });
+    let (method, key, client) = (head.method.to_string(), header("idempotency-key"), header("x-client"));
+    lock(&seen).push(Seen { method, path: path.clone(), key, client, body: body.clone() });
     if path.starts_with("/held/") {
         // The sender lives as long as the peer.
         let _ = released.wait_for(|released| *released).await;

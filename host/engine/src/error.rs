@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::limits::HostLimit;
 use crate::plugin::NeedKind;
 use crate::policy::PolicyError;
 use crate::task::{Reply, TaskError, TaskId, TaskState};
@@ -260,7 +261,7 @@ pub enum Error {
 }
 
 /// What to add, and where, so that a need is met.
-fn remedy(plugin: &str, kind: NeedKind, name: &str) -> String {
+pub(crate) fn remedy(plugin: &str, kind: NeedKind, name: &str) -> String {
     let (line, section) = match kind {
         NeedKind::Http => (format!("http = [\"{name}\"]"), ""),
         NeedKind::Tool => (format!("tools = [\"{name}\"]"), ""),
@@ -306,9 +307,7 @@ pub enum PluginError {
         problem: String,
     },
     /// The file is larger than a component may be.
-    #[error(
-        "the file has {bytes} bytes; a component may have {limit} (`limits.component` in longhaul.toml raises that)"
-    )]
+    #[error("the file has {bytes} bytes ({})", HostLimit::component.said(*limit))]
     TooLarge {
         /// Its size in bytes.
         bytes: u64,
@@ -327,17 +326,15 @@ pub enum PluginError {
     )]
     CoreModule,
     /// Compiling it took more than it may.
-    #[error("compiling it took more than {value} (limit `{limit}`)")]
+    #[error("compiling it took more than it may ({said})")]
     CompileLimit {
         /// `compile_memory` or `compile_time`.
         limit: &'static str,
-        /// What is allowed, with its unit.
-        value: String,
+        /// The limit with what it allows, and what raises it.
+        said: String,
     },
     /// It was compiled, and can't be instantiated here.
-    #[error(
-        "an instance of it needs more than it may have: {0} (limits `core_instances`, `memory` and `table_elements`)"
-    )]
+    #[error("an instance of it needs more than it may have: {0}")]
     TooDemanding(String),
     /// The compiler failed, which says nothing about the component.
     #[error("the compiler failed: {0}")]

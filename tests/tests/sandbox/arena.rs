@@ -83,3 +83,19 @@ pub fn broke(task: &Task, code: &str, named: &str) {
     assert_eq!((error.class, error.code.as_str()), (ErrorClass::Run, code), "{}", error.message);
     assert!(error.message.contains(named), "`{named}` is not in: {}", error.message);
 }
+
+/// Fails unless the run broke by that limit of a task, and the message says what it allows and what raises it.
+#[track_caller]
+pub fn limited(task: &Task, code: &str, limit: &str, value: &str) {
+    broke(task, code, &said(limit, value));
+}
+
+/// How a limit of a task is named where it was reached.
+pub fn said(limit: &str, value: &str) -> String {
+    format!("limit `{limit}` = {value}; `--limit {limit}=…` raises it, up to `limits.{limit}` in longhaul.toml")
+}
+
+/// How a limit of the host is.
+pub fn said_of_host(limit: &str, value: &str) -> String {
+    format!("limit `{limit}` = {value}; `limits.{limit}` in longhaul.toml raises it")
+}

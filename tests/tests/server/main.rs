@@ -5,6 +5,7 @@ mod feed;
 mod inbox;
 mod list;
 mod metrics;
+mod policy;
 mod secrets;
 mod tasks;
 mod webhooks;

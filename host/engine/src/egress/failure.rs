@@ -1,6 +1,11 @@
 //! Why there is no response.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+
+use super::Bounds;
+use crate::limits::Limit;
 
 /// Why a request has no response. It is journaled, and told to the guest, so no secret and no query is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -12,6 +17,9 @@ pub(crate) struct Failure {
     pub in_doubt: bool,
     /// What happened, to a person.
     pub why: String,
+    /// The limit that it is of, until whoever knows what that allows has said so in `why`.
+    #[serde(skip)]
+    pub limit: Option<Limit>,
 }
 
 /// The kinds of failure, in the words of `wasi:http`'s `error-code`.
@@ -73,11 +81,23 @@ pub(crate) enum Code {
 impl Failure {
     /// A failure before anything was sent.
     pub fn unsent(code: Code, why: impl Into<String>) -> Self {
-        Self { code, in_doubt: false, why: why.into() }
+        Self { code, in_doubt: false, why: why.into(), limit: None }
     }
 
     /// A failure after the request may have reached the peer.
     pub fn sent(code: Code, why: impl Into<String>) -> Self {
-        Self { code, in_doubt: true, why: why.into() }
+        Self { code, in_doubt: true, why: why.into(), limit: None }
+    }
+
+    /// The same, of that limit.
+    pub fn of(self, limit: Limit) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
+    /// The same, after that time: a limit's, unless the guest itself wanted to wait for less.
+    pub(super) fn of_time(self, waited: Duration, bounds: &Bounds) -> Self {
+        let limits = [(bounds.first_byte, Limit::http_first_byte), (bounds.total, Limit::http_time)];
+        let limit = limits.into_iter().find(|(most, _)| waited >= *most).map(|(_, limit)| limit);
+        Self { limit, ..self }
     }
 }

@@ -33,6 +33,7 @@ pub(crate) use failure::{Code, Failure};
 pub(crate) use headers::is_forbidden;
 pub(crate) use kept::{keep, read_kept};
 pub(crate) use key::{key, resend};
+pub(crate) use resolve::Resolve;
 pub(crate) use rule::{HttpRule, InDoubt};
 pub(crate) use secret::{Secret, SecretSource, SecretUse};
 pub(crate) use send::Egress;

@@ -12,7 +12,7 @@ use super::target::Peer;
 use super::{Code, Failure, HttpRule, Target};
 
 /// Finds the addresses of a name.
-pub(super) type Resolve = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
+pub(crate) type Resolve = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
 /// Names that are looked up at once: each takes a thread, and a name server that does not answer must not take all there are.
 const LOOKUPS: usize = 32;

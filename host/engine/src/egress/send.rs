@@ -16,6 +16,7 @@ use super::secret::SecretValue;
 use super::tls::Tls;
 use super::transfer::transfer;
 use super::{Allowed, Bounds, Code, Failure, HttpConfig, HttpRule, Incoming, Outgoing, Scheme, Secret, Target};
+use crate::limits::Limit;
 
 /// The way out. A copy shares all that the first has.
 #[derive(Clone)]
@@ -35,7 +36,8 @@ impl Egress {
         Self::with_resolver(config, resolve::system())
     }
 
-    pub(super) fn with_resolver(config: &HttpConfig, resolve: Resolve) -> Result<Self, String> {
+    /// By another way of finding addresses than the system's.
+    pub fn with_resolver(config: &HttpConfig, resolve: Resolve) -> Result<Self, String> {
         let shared = Shared { resolve, tls: Tls::new(config.ca.as_deref())?, proxy: Proxy::new(config)? };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -77,8 +79,8 @@ impl Egress {
         let connecting = request.connect_timeout.map_or(bounds.first_byte, |asked| asked.min(bounds.first_byte));
         let connecting = connecting.min(bounds.total);
         let (stream, h2, public) = timeout(connecting, self.connect(target, rules)).await.unwrap_or_else(|_| {
-            let why = format!("no connection to {target} within {connecting:?} (limit `http_first_byte`)");
-            Err(Failure::unsent(Code::ConnectionTimeout, why))
+            let why = format!("no connection to {target} within {connecting:?}");
+            Err(Failure::unsent(Code::ConnectionTimeout, why).of_time(connecting, bounds))
         })?;
         let watched = secrets.iter().any(|known| known.is_about(target));
         if watched {
@@ -99,8 +101,8 @@ impl Egress {
         }
         let response =
             timeout_at(deadline, transfer(stream, h2, target, bounds, request)).await.unwrap_or_else(|_| {
-                let why = format!("{target} had not answered within {:?} (limit `http_time`)", bounds.total);
-                Err(Failure::sent(Code::ResponseTimeout, why))
+                let why = format!("{target} had not answered within {:?}", bounds.total);
+                Err(Failure::sent(Code::ResponseTimeout, why).of(Limit::http_time))
             })?;
         match watched && is_veiled(&response) {
             true => Err(Failure::sent(

@@ -20,6 +20,7 @@ use url::Position;
 use super::connect::Talk;
 use super::headers::{size, without_forbidden};
 use super::{Bounds, Code, Failure, Incoming, Outgoing, Target};
+use crate::limits::Limit;
 
 type Sent = BoxBody<Bytes, std::convert::Infallible>;
 
@@ -42,7 +43,7 @@ pub(super) async fn transfer(
         let mut builder = http2::Builder::new(TokioExecutor::new());
         let (mut sender, connection) = builder.max_header_list_size(most).handshake(stream).await.map_err(before)?;
         let exchange = async move {
-            let head = head(first_byte, target, sender.try_send_request(request)).await?;
+            let head = head(first_byte, target, bounds, sender.try_send_request(request)).await?;
             // The sender has to live for as long as the response is read.
             let whole = read(target, bounds, pause, head).await;
             drop(sender);
@@ -56,7 +57,7 @@ pub(super) async fn transfer(
         builder.max_headers((bounds.header_bytes / LEAST_HEADER).max(1));
         let (mut sender, connection) = builder.handshake(stream).await.map_err(before)?;
         let exchange = async move {
-            let head = head(first_byte, target, sender.try_send_request(request)).await?;
+            let head = head(first_byte, target, bounds, sender.try_send_request(request)).await?;
             let whole = read(target, bounds, pause, head).await;
             drop(sender);
             whole
@@ -119,12 +120,13 @@ fn message(h2: bool, target: &Target, request: Outgoing) -> Result<Request<Sent>
 async fn head<B, R>(
     within: Duration,
     target: &Target,
+    bounds: &Bounds,
     response: impl Future<Output = Result<Response<B>, TrySendError<R>>>,
 ) -> Result<Response<B>, Failure> {
     match timeout(within, response).await {
         Err(_) => {
-            let why = format!("{target} began no answer within {within:?} (limit `http_first_byte`)");
-            Err(Failure::sent(Code::ResponseTimeout, why))
+            let why = format!("{target} began no answer within {within:?}");
+            Err(Failure::sent(Code::ResponseTimeout, why).of_time(within, bounds))
         }
         Ok(Ok(response)) => Ok(response),
         Ok(Err(mut error)) => {
@@ -135,7 +137,8 @@ async fn head<B, R>(
                 (false, true) => Code::ProtocolError,
                 (false, false) => Code::ConnectionTerminated,
             };
-            Err(Failure { code, in_doubt, why: words("gave no answer", target, &error) })
+            let limit = (code == Code::ResponseHeaderSectionSize).then_some(Limit::http_headers);
+            Err(Failure { code, in_doubt, why: words("gave no answer", target, &error), limit })
         }
     }
 }
@@ -147,9 +150,8 @@ where
 {
     let (head, mut body) = response.into_parts();
     let too_large = |what: &str, code| {
-        let why =
-            format!("{target} answered with {what} of more than {} bytes (limit `http_headers`)", bounds.header_bytes);
-        Err(Failure::sent(code, why))
+        let why = format!("{target} answered with {what} of more than {} bytes", bounds.header_bytes);
+        Err(Failure::sent(code, why).of(Limit::http_headers))
     };
     if size(&head.headers) > bounds.header_bytes {
         return too_large("headers", Code::ResponseHeaderSectionSize);
@@ -164,8 +166,8 @@ where
         return Err(Failure::sent(Code::ProtocolError, why));
     }
     let endless = || {
-        let why = format!("{target} answered with a body of more than {} bytes (limit `http_body`)", bounds.body_bytes);
-        Failure::sent(Code::ResponseBodySize, why)
+        let why = format!("{target} answered with a body of more than {} bytes", bounds.body_bytes);
+        Failure::sent(Code::ResponseBodySize, why).of(Limit::http_body)
     };
     // What is announced is not waited for.
     if body.size_hint().lower() > bounds.body_bytes {
@@ -176,9 +178,8 @@ where
     loop {
         let frame = match timeout(pause, body.frame()).await {
             Err(_) => {
-                let why =
-                    format!("{target} paused for {pause:?} in the middle of its answer (limit `http_first_byte`)");
-                return Err(Failure::sent(Code::ConnectionReadTimeout, why));
+                let why = format!("{target} paused for {pause:?} in the middle of its answer");
+                return Err(Failure::sent(Code::ConnectionReadTimeout, why).of_time(pause, bounds));
             }
             Ok(None) => break,
             Ok(Some(Err(error))) => {

@@ -1,5 +1,6 @@
 //! Setting up a host.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,10 +9,9 @@ use tokio::sync::mpsc;
 
 use super::{Handle, Host};
 use crate::clock::{Clock, RealClock};
-use crate::egress::Egress;
-use crate::limits::Allowed;
+use crate::egress::{Egress, Resolve};
 use crate::plugin::{Library, Starter, create_private_dir};
-use crate::policy::{LivePolicy, Policy};
+use crate::policy::{LimitsInForce, LivePolicy, Policy};
 use crate::runner::{ANY_TASK, Parts, Runner, Watchers};
 use crate::sandbox::Warm;
 use crate::store::{Notice, Store, Tx, code_key, enrol, faces_key};
@@ -46,6 +46,7 @@ pub struct HostBuilder {
     take_over: bool,
     compiler: Option<Starter>,
     crash: Arc<CrashPlan>,
+    resolve: Option<Resolve>,
 }
 
 impl Default for HostBuilder {
@@ -67,6 +68,7 @@ impl Default for HostBuilder {
             take_over: true,
             compiler: None,
             crash: Arc::default(),
+            resolve: None,
         }
     }
 }
@@ -206,6 +208,17 @@ impl HostBuilder {
         self
     }
 
+    /// Finds the addresses of names in place of the system.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn resolve_with(mut self, resolve: impl Fn(&str) -> Vec<IpAddr> + Send + Sync + 'static) -> Self {
+        self.resolve = Some(Arc::new(move |name: String| {
+            let found = std::future::ready(Ok(resolve(&name)));
+            Box::pin(found) as futures_util::future::BoxFuture<'static, _>
+        }));
+        self
+    }
+
     /// Lets the process, or this host alone, die at a planned place: for tests of what a crash does.
     #[must_use]
     pub fn crash(mut self, plan: impl Into<Arc<CrashPlan>>) -> Self {
@@ -226,7 +239,11 @@ impl HostBuilder {
         };
         let policy = live.current();
         let said = policy.host();
-        let egress = Egress::new(policy.http()).map_err(|problem| {
+        let egress = match self.resolve {
+            Some(resolve) => Egress::with_resolver(policy.http(), resolve),
+            None => Egress::new(policy.http()),
+        };
+        let egress = egress.map_err(|problem| {
             let path = self.data_dir.join("longhaul.toml");
             Error::Policy { path, error: PolicyError::at("http", problem) }
         })?;
@@ -240,10 +257,9 @@ impl HostBuilder {
         let plugin_queue = self.plugin_queue.unwrap_or(said.plugin_queue).checked("`plugin_queue`")?;
         let warm = self.warm.unwrap_or(said.warm);
         let warm_memory = self.warm_memory.unwrap_or(said.warm_memory);
-        let (file, of_host) = policy.limits();
-        let most = self.ceilings.or(self.limits).unwrap_or(file.most);
-        let limits = Allowed::new(self.limits.unwrap_or(file.default), most);
-        let host_limits = self.host_limits.unwrap_or(of_host);
+        let limits = LimitsInForce::new(self.limits, self.ceilings, &policy);
+        let allowed = limits.now(&policy);
+        let host_limits = self.host_limits.unwrap_or(policy.limits().1);
         let database = self.data_dir.join("longhaul.db");
         create_private_dir(&self.data_dir).map_err(|error| unwritable(&database, &error))?;
         let watchers = Arc::new(Watchers::default());
@@ -277,7 +293,7 @@ impl HostBuilder {
             move |tx: &mut Tx<'_>| Ok::<_, Error>((enrol(tx, &dir, heartbeat, now)?, code_key(tx)?, faces_key(tx)?));
         let (owners, code_key, key) = store.write("this host", enrolled).await?;
         let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
-        let library = Library::new(limits.default, &limits.most, host_limits, self.compiler).map_err(fault)?;
+        let library = Library::new(allowed.default, &allowed.most, host_limits, self.compiler).map_err(fault)?;
         let library = library.kept_in(&self.data_dir, &code_key);
         let runner = Runner::begin(Parts {
             store,

@@ -64,10 +64,9 @@ impl Limits {
 }
 
 impl HostLimit {
-    /// How a limit is named where it was reached: what it is, and what raises it.
-    pub fn said(self) -> String {
-        let row = self.row();
-        format!("limit `{}`; {} in longhaul.toml raises it", row.name, row.setting())
+    /// How a limit is named where it was reached: what it allows, and what raises it.
+    pub fn said(self, amount: u64) -> String {
+        self.row().said(amount)
     }
 }
 

@@ -14,7 +14,7 @@ const HEAD: &str = "\
 # Limits
 
 Every limit is on by default and enforced at one place. A task that reaches one is told which, how much it allows, and what raises it. The limits of a task are fixed when it starts, and neither a
-crash nor a restart refills one.
+crash nor a restart refills one. What `longhaul.toml` says counts for tasks that start from then on, also while a server runs.
 
 This page is written from the table in `host/engine/src/limits/table.rs`.
 
@@ -23,7 +23,7 @@ This page is written from the table in `host/engine/src/limits/table.rs`.
 const HOST: &str = "
 ## Of the host
 
-What any guest, or any file that is installed, may use. Fixed when the host opens.
+What any guest, or any file that is installed, may use. Fixed when the host opens; and so is the most that `memory` and `table_elements` can be raised to.
 
 ";
 
@@ -53,8 +53,9 @@ fn configuration() -> String {
     let mut part = format!("{PART:-<122}\n");
     part.push_str(
         "# What a task has, and the most that a start may ask for it (`longhaul run --limit NAME=VALUE`). `{ default = .., most = .. }`
-# sets the two apart. Read when a process opens the data directory; tasks keep what they were started with. docs/limits.md
-# says where each is enforced.
+# sets the two apart. What is written counts for tasks that start from then on; those that there are keep what they have.
+# Two things wait until a process opens the data directory anew: more `memory` or `table_elements` than it had, and what is
+# the host's own (from `core_instances` on). docs/limits.md says where each is enforced.
 
 #[limits]
 ",

@@ -193,8 +193,10 @@ limits! {
 
     /// Instructions, about: wasmtime's fuel. 100 G are some minutes of one core.
     fuel: Count = 100 * G, 1, 1_000_000 * G, "sandbox/guest: the store's fuel";
-    /// Bytes of linear memory, of all the guest's memories together.
-    memory: Bytes = 256 * MIB, 64 * KIB, 4 * GIB, "sandbox/meter: a growth beyond it answers -1";
+    /// Bytes of linear memory, of all the guest's memories together, and of the headers and bodies of HTTP requests that it has
+    /// not sent.
+    memory: Bytes = 256 * MIB, 64 * KIB, 4 * GIB,
+        "sandbox/meter: a growth beyond it answers -1, a header or a body beyond it is an error";
     /// As `fuel`, for bringing the tool back to where it stood after its instance was dropped in a wait: what it did since
     /// it began, or since its last ticket, is computed once more each time.
     replay_fuel: Count = 1_000 * G, 1, 10_000_000 * G, "runner/drive: before the instance is rebuilt";

@@ -44,6 +44,11 @@ impl Row {
     pub fn setting(&self) -> String {
         format!("`limits.{}`", self.name)
     }
+
+    /// How it is named where a file reached it, and not a task that could be given more.
+    pub fn said(&self, amount: u64) -> String {
+        format!("limit `{}` = {}; {} in longhaul.toml raises it", self.name, shown(self.unit, amount), self.setting())
+    }
 }
 
 /// An amount for that row, as `text` says it.

@@ -9,6 +9,7 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use crate::limits::HostLimit;
 use crate::{HostLimits, PluginError, sandbox};
 
 const CODE: u8 = b'C';
@@ -68,16 +69,15 @@ impl Compiler {
         match answered(&answer) {
             Some((CODE, code)) if status.success() => Ok(code.to_vec()),
             Some((REFUSED, why)) => Err(PluginError::Invalid(String::from_utf8_lossy(why).into_owned())),
-            Some((OUT_OF_MEMORY, _)) => Err(self.out_of_memory()),
+            Some((OUT_OF_MEMORY, _)) => Err(self.beyond(HostLimit::compile_memory)),
             _ => {
                 let words = String::from_utf8_lossy(&words[words.len().saturating_sub(LAST_WORDS)..]);
                 if out_of_time(status) {
-                    let value = format!("{} s of computing", self.seconds());
-                    return Err(PluginError::CompileLimit { limit: "compile_time", value });
+                    return Err(self.beyond(HostLimit::compile_time));
                 }
                 // The words of Rust's allocator, before it aborts.
                 if words.contains("memory allocation of ") {
-                    return Err(self.out_of_memory());
+                    return Err(self.beyond(HostLimit::compile_memory));
                 }
                 Err(failed(&format_args!("it ended with {status}; it said: {}", words.trim())))
             }
@@ -90,9 +90,8 @@ impl Compiler {
         time.as_secs() + u64::from(time.subsec_nanos() > 0)
     }
 
-    fn out_of_memory(&self) -> PluginError {
-        let value = format!("{} bytes of memory", self.limits.compile_memory);
-        PluginError::CompileLimit { limit: "compile_memory", value }
+    fn beyond(&self, limit: HostLimit) -> PluginError {
+        PluginError::CompileLimit { limit: limit.row().name, said: limit.said(self.limits.get(limit)) }
     }
 }
 

@@ -164,12 +164,11 @@ impl Library {
     }
 
     fn compile(&self, bytes: &[u8], digest: &str) -> Result<Loaded, PluginError> {
-        let engine = &self.sandbox.engine;
         let code = match &self.compiler {
             Some(compiler) => compiler.compile(bytes)?,
-            None => sandbox::compile(engine, bytes)?,
+            None => sandbox::compile(&self.sandbox.engine, bytes)?,
         };
-        let loaded = sandbox::load(engine, &code)?;
+        let loaded = sandbox::load(&self.sandbox, &code)?;
         // Without its compiled code a plugin is compiled again, that is all.
         if let Some(Err(problem)) = self.cache.as_ref().map(|cache| cache.save(digest, &code)) {
             tracing::warn!("the compiled code of {digest} is not kept: {problem}");
@@ -179,7 +178,7 @@ impl Library {
 
     fn restore(&self, digest: &str) -> Option<Loaded> {
         let code = self.cache.as_ref()?.load(digest)?;
-        let loaded = sandbox::load(&self.sandbox.engine, &code);
+        let loaded = sandbox::load(&self.sandbox, &code);
         loaded.inspect_err(|problem| tracing::warn!("the code of {digest} is made again: {problem}")).ok()
     }
 
@@ -188,6 +187,7 @@ impl Library {
         let mut instance = self.instance(loaded)?;
         let time = self.host.describe_time;
         let failed = |how: &str| PluginError::Describe(how.to_owned());
+        let said = |limit: HostLimit| limit.said(self.host.get(limit));
         let control = instance.control();
         let described = instance.describe();
         tokio::pin!(described);
@@ -200,10 +200,10 @@ impl Library {
         };
         how.map_err(|how| match how {
             How::Stopped(_) => {
-                PluginError::Describe(format!("it took longer than {time:?} ({})", HostLimit::describe_time.said()))
+                PluginError::Describe(format!("it took longer than {time:?} ({})", said(HostLimit::describe_time)))
             }
             How::Broke(Broke::Fuel, _) => {
-                PluginError::Describe(format!("it used up its fuel ({})", HostLimit::describe_fuel.said()))
+                PluginError::Describe(format!("it used up its fuel ({})", said(HostLimit::describe_fuel)))
             }
             How::Interrupted(_) => failed("it asked for something that only a task may ask for"),
             How::Broke(_, message) => PluginError::Describe(message),

@@ -5,6 +5,7 @@
 
 mod error;
 mod file;
+mod limits;
 mod live;
 mod rights;
 #[cfg(test)]
@@ -17,13 +18,13 @@ use std::str::FromStr;
 pub use error::PolicyError;
 use file::{File, PluginSection};
 pub(crate) use file::{HostSection, NAMESPACE_BYTES, SETTING_BYTES};
+pub(crate) use limits::LimitsInForce;
 pub(crate) use live::LivePolicy;
 pub(crate) use rights::{Asker, Rights, allowed};
 pub use verdict::{NeedVerdict, Verdict};
 
+use crate::Error;
 use crate::egress::HttpConfig;
-use crate::limits::Allowed;
-use crate::{Error, HostLimits, Limits};
 
 /// What the operator allows: grants, settings, secrets and limits, by plugin and, where they differ, by namespace.
 ///
@@ -106,21 +107,6 @@ impl Policy {
     /// How the host is to be set up.
     pub(crate) fn host(&self) -> &HostSection {
         &self.file.host
-    }
-
-    /// What tasks have, and may be given, and what any guest may use of the host.
-    pub(crate) fn limits(&self) -> (Allowed, HostLimits) {
-        let default = Limits::default();
-        self.file.limits.host(Allowed::new(default, default), HostLimits::default())
-    }
-
-    /// What tasks of a plugin have, and may be given, where `host` is what any may.
-    ///
-    /// # Errors
-    ///
-    /// What is said of the plugin is above the host's.
-    pub(crate) fn limits_of(&self, namespace: &str, plugin: &str, host: Allowed) -> Result<Allowed, Error> {
-        self.sections(namespace, plugin).try_fold(host, |allowed, section| section.limits.plugin(allowed, &host.most))
     }
 
     /// What is said of a plugin: in general, and then in that namespace.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Runner;
+use crate::error::remedy;
 use crate::limits::{Limit, Limits};
-use crate::plugin::{Manifest, Ready};
+use crate::plugin::{Manifest, NeedKind, Ready};
 use crate::policy::Asker;
 use crate::sandbox::Refusal;
 use crate::store::{self, Kin, NewRow, RunRow};
@@ -61,10 +62,12 @@ impl Runner {
             return Ok(Err(Refusal::malformed(why)));
         };
         if !manifest.declares_tool(&wanted.tool) {
-            return refused(format!("`{}` declares no need of tool `{shown}`", manifest.name));
+            let undeclared = "its manifest has to, under `needs`";
+            return refused(format!("`{}` declares no need of tool `{shown}`; {undeclared}", manifest.name));
         }
         if !self.rights(parent, manifest).tools.contains(&wanted.tool) {
-            return refused(format!("tool `{shown}` was not granted to this task"));
+            let remedy = remedy(&manifest.name, NeedKind::Tool, &shown);
+            return refused(format!("tool `{shown}` was not granted to this task; {remedy}"));
         }
         let limits = &parent.limits;
         if u64::from(parent.depth) >= limits.child_depth {
@@ -85,7 +88,7 @@ impl Runner {
         let policy = self.policy.current();
         policy.pinned(Some(&parent.namespace), plugin, &digest)?;
         let ready = self.ready(&digest).await?;
-        let own = policy.limits_of(&parent.namespace, plugin, self.limits)?;
+        let own = policy.limits_of(&parent.namespace, plugin, self.limits.now(&policy))?;
         let limits = limits.min(&own.most);
         let input = ready.accept(tool, &input, &limits)?;
         // Settings that came with its parent's start are its parent's own.

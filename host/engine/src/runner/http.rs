@@ -10,11 +10,12 @@ use tokio::sync::oneshot;
 
 use super::{Runner, trace};
 use crate::clock::{Clock, Timestamp};
-use crate::egress::{self, Allowed, Bounds, Code, Egress, Failure, Incoming, Outgoing};
+use crate::egress::{self, Allowed, Bounds, Code, Egress, Failure, HttpRule, Incoming, Outgoing};
+use crate::error::remedy;
 use crate::journal::EventKind;
-use crate::limits::{CANCEL_GRACE, Limit};
-use crate::plugin::Manifest;
-use crate::policy::Rights;
+use crate::limits::{CANCEL_GRACE, Limit, Limits};
+use crate::plugin::{Manifest, Need, NeedKind};
+use crate::policy::{Rights, allowed};
 use crate::sandbox::{Inbox, Outcome, Run, Sent};
 use crate::store::{HttpUse, RunRow};
 
@@ -88,8 +89,7 @@ impl<'a> UnderWay<'a> {
         };
         let (egress, seed) = (runner.egress.clone(), self.seed);
         // What the task has left may be less than one body may have.
-        let short = left < limits.http_body;
-        let spent = format!("{SPENT} ({})", limits.said(Limit::http_bytes));
+        let (limits, short) = (*limits, left < limits.http_body);
         let (clock, began) = (runner.clock.clone(), runner.clock.now());
         let stopped = stopped(clock.clone(), inbox.clone(), began);
         self.sending.push(Box::pin(async move {
@@ -102,9 +102,12 @@ impl<'a> UnderWay<'a> {
                     Err(Failure::sent(Code::Internal, "the task is asked to stop, and there was no response yet"))
                 }
             };
-            let result = result.map_err(|failure| match failure.code {
-                Code::ResponseBodySize if short => Failure { why: spent, ..failure },
-                _ => failure,
+            let result = result.map_err(|failure| match failure.limit {
+                Some(Limit::http_body) if short => spent(&limits),
+                Some(limit) => {
+                    Failure { why: format!("{} ({})", failure.why, limits.said(limit)), limit: None, ..failure }
+                }
+                None => failure,
             });
             let millis = u64::try_from(clock.now().since(began).as_millis()).unwrap_or(u64::MAX);
             Back { outcome: Outcome { result, millis }, done }
@@ -128,16 +131,27 @@ impl<'a> UnderWay<'a> {
             self.charge(HttpUse { exchanges: 0, bytes: body.len() as u64 });
             // Others came back while this one was under way.
             if self.used.bytes > limits.http_bytes {
-                let why = format!("{SPENT} ({})", limits.said(Limit::http_bytes));
-                outcome.result = Err(Failure::sent(Code::ResponseBodySize, why));
+                outcome.result = Err(spent(limits));
             }
         }
         if let Err(Failure { code: Code::Refused { what }, why, .. }) = &outcome.result {
-            let kind = EventKind::Refused { what: what.clone(), why: why.clone() };
-            run.recorder().aside(run.now(), kind);
+            let why = format!("{why}; {}", self.remedy(what));
+            run.recorder().aside(run.now(), EventKind::Refused { what: what.clone(), why });
         }
         // One that was given up has nobody who waits.
         let _ = done.send(outcome);
+    }
+
+    /// What would have to be added, and by whom, so that a request to that host is allowed.
+    fn remedy(&self, what: &str) -> String {
+        let granted = HttpRule::parse(what);
+        let declares = |need: &Need| {
+            need.kind == NeedKind::Http && granted.as_ref().is_ok_and(|rule| allowed(&need.name, rule).is_some())
+        };
+        match self.manifest.needs.iter().any(declares) {
+            true => remedy(&self.manifest.name, NeedKind::Http, what),
+            false => format!("`{}` declares no need of it: its manifest has to, under `needs`", self.manifest.name),
+        }
     }
 
     /// What the task has used in all.
@@ -154,6 +168,11 @@ impl<'a> UnderWay<'a> {
         self.used += more;
         self.uncharged += more;
     }
+}
+
+/// The task has no bytes left.
+fn spent(limits: &Limits) -> Failure {
+    Failure::sent(Code::ResponseBodySize, format!("{SPENT} ({})", limits.said(Limit::http_bytes)))
 }
 
 /// What became of a request.

@@ -28,9 +28,9 @@ use self::drive::Left;
 use self::line::{Caps, Line};
 use crate::clock::Clock;
 use crate::egress::Egress;
-use crate::limits::{Allowed, QUEUED};
+use crate::limits::QUEUED;
 use crate::plugin::{Library, Manifest, Ready};
-use crate::policy::{Asker, LivePolicy, Rights};
+use crate::policy::{Asker, LimitsInForce, LivePolicy, Rights};
 use crate::sandbox::{Crowd, INSTANCES, Inbox, Warm};
 use crate::store::{Notice, Owners, RunRow, Store, plugin_row};
 use crate::testing::CrashPlan;
@@ -62,7 +62,7 @@ pub(crate) struct Runner {
     pub crash: Arc<CrashPlan>,
     /// What the operator allows, as of now. Shared with guests that run.
     pub policy: Arc<LivePolicy>,
-    pub limits: Allowed,
+    pub limits: LimitsInForce,
     pub host_limits: HostLimits,
     egress: Egress,
     pub counts: Counts,
@@ -109,7 +109,7 @@ pub(crate) struct Parts {
     pub take_over: bool,
     pub crash: Arc<CrashPlan>,
     pub policy: LivePolicy,
-    pub limits: Allowed,
+    pub limits: LimitsInForce,
     pub host_limits: HostLimits,
     pub egress: Egress,
     pub namespace_queue: QueueLimits,

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -372,7 +371,7 @@ fn near(row: &RunRow, run: &Run, control: &crate::sandbox::Control, burned: u64,
     let computed = u64::try_from(control.computed().as_millis()).unwrap_or(u64::MAX);
     let mut recorder = run.recorder();
     run.used(&mut recorder, Limit::fuel, row.fuel.saturating_add(burned));
-    run.used(&mut recorder, Limit::memory, run.memory.load(Ordering::Relaxed));
+    run.used(&mut recorder, Limit::memory, run.memory.most());
     run.used(&mut recorder, Limit::run_time, row.run_ms.saturating_add(computed));
     run.used(&mut recorder, Limit::http_exchanges, http.exchanges);
     run.used(&mut recorder, Limit::http_bytes, http.bytes);
@@ -389,7 +388,7 @@ fn step(row: &RunRow, run: &Run, left: &mut Left, control: &crate::sandbox::Cont
     let entries = run.recorder().take(run.now(), all);
     let bears = entries.iter().any(|entry| matches!(entry.body, Body::Event(EventKind::ChildStarted { .. }, _)));
     let child = left.child.take_if(|_| bears);
-    let (seed, memory) = (left.seed.take(), run.memory.load(Ordering::Relaxed));
+    let (seed, memory) = (left.seed.take(), run.memory.most());
     Step { lease: row.lease, entries, running: true, child, seed, run_ms, memory, http, ..Step::default() }
 }
 

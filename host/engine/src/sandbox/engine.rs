@@ -75,6 +75,9 @@ fn pool(most: &Limits, host: &HostLimits) -> PoolingAllocationConfig {
 /// An engine, and the thread that ticks for it.
 pub(crate) struct Sandbox {
     pub engine: Engine,
+    /// The most that a guest may have, and what any may use of the host.
+    pub most: Limits,
+    pub host: HostLimits,
     stop: Arc<AtomicBool>,
 }
 
@@ -92,7 +95,7 @@ impl Sandbox {
         let (weak, stopped) = (engine.weak(), stop.clone());
         // A thread of its own: on the async runtime it would stop when guests starve that.
         std::thread::Builder::new().name("longhaul-epochs".into()).spawn(move || tick(&weak, &stopped))?;
-        Ok(Self { engine, stop })
+        Ok(Self { engine, most: *most, host: *host, stop })
     }
 }
 

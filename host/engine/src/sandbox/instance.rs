@@ -15,7 +15,7 @@ use super::bindings::longhaul::tool::types::Call;
 use super::contract::{Returned, returned};
 use super::guest::{self, Guest};
 use super::load::{Loaded, chain};
-use super::meter::MachineRefused;
+use super::meter::{MachineRefused, Refused};
 use super::run::{Interrupted, Run};
 use crate::limits::{HostLimit, Limit};
 use crate::task::Broke;
@@ -103,6 +103,8 @@ pub(crate) struct Instance {
     pre: PluginPre<Guest>,
     fuel: u64,
     control: Arc<Control>,
+    /// Bytes of its stack, to be named where they were not enough.
+    wasm_stack: u64,
 }
 
 impl Instance {
@@ -118,7 +120,7 @@ impl Instance {
             Ok(UpdateDeadline::Yield(1))
         });
         store.set_epoch_deadline(1);
-        Ok(Self { store, pre: loaded.pre.clone(), fuel, control })
+        Ok(Self { store, pre: loaded.pre.clone(), fuel, control, wasm_stack: loaded.wasm_stack })
     }
 
     /// Makes the instance, and nothing more.
@@ -185,7 +187,7 @@ impl Instance {
                 Ok(interrupted) => How::Interrupted(interrupted),
                 Err(error) if error.is::<wasmtime::PoolConcurrencyLimitError>() => How::NoInstance,
                 Err(error) => {
-                    let (broke, message) = broke(&self.store, &error);
+                    let (broke, message) = broke(&self.store, self.wasm_stack, &error);
                     How::Broke(broke, message)
                 }
             }),
@@ -231,7 +233,7 @@ impl<F: Future> Future for Held<'_, F> {
 }
 
 /// What a trap, or another end that nobody asked for, is to be called.
-fn broke(store: &Store<Guest>, error: &wasmtime::Error) -> (Broke, String) {
+fn broke(store: &Store<Guest>, wasm_stack: u64, error: &wasmtime::Error) -> (Broke, String) {
     let words = store.data().run.recorder().last_words();
     let said = |what: String| if words.is_empty() { what } else { format!("{what}; it said: {words}") };
     let (meter, limits) = (&store.data().meter, &store.data().run.limits);
@@ -239,23 +241,37 @@ fn broke(store: &Store<Guest>, error: &wasmtime::Error) -> (Broke, String) {
     if error.is::<MachineRefused>() {
         return (Broke::Host, error.root_cause().to_string());
     }
-    let too_much =
-        || (Broke::Memory, said(format!("it wanted more memory than it may have ({})", limit(Limit::memory))));
+    let too_much = |refused: Refused| match refused {
+        Refused::Memory => {
+            (Broke::Memory, format!("it wanted more memory than it may have ({})", limit(Limit::memory)))
+        }
+        Refused::Elements => {
+            (Broke::Limit, format!("it wanted larger tables than it may have ({})", limit(Limit::table_elements)))
+        }
+    };
+    // A guest that was refused something and dies next died of that.
+    let after = |refused| {
+        let (broke, what) = too_much(refused);
+        (broke, said(what))
+    };
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => (Broke::Fuel, format!("it used up its fuel ({})", limit(Limit::fuel))),
-        Some(_) if meter.refused() => too_much(),
-        Some(Trap::StackOverflow) => {
-            (Broke::Trap, said(format!("it crashed: {} ({})", Trap::StackOverflow, HostLimit::wasm_stack.said())))
-        }
-        Some(trap) => (Broke::Trap, said(format!("it crashed: {trap}"))),
-        None => match error.downcast_ref::<I32Exit>() {
-            Some(_) if meter.refused() => too_much(),
-            Some(exit) => (Broke::Trap, said(format!("it called exit({})", exit.0))),
-            None if meter.refused() => {
-                let limit = limit(Limit::memory);
-                (Broke::Memory, format!("it needs more memory than it may have ({limit}): {error}"))
+        Some(trap) => match (meter.refused(), trap) {
+            (Some(refused), _) => after(refused),
+            (None, Trap::StackOverflow) => {
+                (Broke::Trap, said(format!("it crashed: {trap} ({})", HostLimit::wasm_stack.said(wasm_stack))))
             }
-            None => {
+            (None, trap) => (Broke::Trap, said(format!("it crashed: {trap}"))),
+        },
+        None => match (error.downcast_ref::<I32Exit>(), meter.refused()) {
+            (Some(_), Some(refused)) => after(refused),
+            (Some(exit), None) => (Broke::Trap, said(format!("it called exit({})", exit.0))),
+            // It could not even begin.
+            (None, Some(refused)) => {
+                let (broke, what) = too_much(refused);
+                (broke, format!("{what}: {error}"))
+            }
+            (None, None) => {
                 // The last cause: the others are where in the guest it happened.
                 let cause = error.root_cause().to_string();
                 let named = reached(&cause).map_or_else(String::new, |reached| format!(" ({})", limit(reached)));

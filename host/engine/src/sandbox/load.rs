@@ -6,8 +6,10 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::bindings::PluginPre;
+use super::engine::Sandbox;
 use super::guest::{Guest, linker};
 use crate::PluginError;
+use crate::limits::{HostLimit, Limit};
 
 /// The export that makes a component a plugin.
 const CONTRACT: &str = "longhaul:tool/background-tool@0.1.0";
@@ -30,6 +32,8 @@ const PROVIDED: &[&str] = &[
 pub(crate) struct Loaded {
     pub(super) pre: PluginPre<Guest>,
     pub(super) engine: Engine,
+    /// Bytes of its guest's stack.
+    pub(super) wasm_stack: u64,
 }
 
 /// Refuses what is no component, before anything is compiled. It may have `most` bytes.
@@ -54,13 +58,27 @@ pub(crate) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Vec<u8>, PluginEr
 }
 
 /// Makes of compiled code what can be instantiated. Code of this engine is refused only if the pool has no room for it.
-pub(crate) fn load(engine: &Engine, code: &[u8]) -> Result<Loaded, PluginError> {
+pub(crate) fn load(sandbox: &Sandbox, code: &[u8]) -> Result<Loaded, PluginError> {
     // SAFETY: compiled code is trusted as this process's own code is. It was made just now, here or by the compiler that
     // was started for it, or it was read from the cache, whose tag says that a host on this data wrote it; wasmtime copies
     // it, and checks that version, configuration and target are its own.
     #[expect(unsafe_code, reason = "the only way to load compiled code, see above")]
-    let component = unsafe { Component::deserialize(engine, code) };
-    link(engine, &component.map_err(|error| PluginError::TooDemanding(chain(&error)))?)
+    let component = unsafe { Component::deserialize(&sandbox.engine, code) };
+    link(sandbox, &component.map_err(|error| too_demanding(sandbox, &chain(&error)))?)
+}
+
+/// The pool of instances has no room for it. It has no types for why, so a test for each holds its words.
+fn too_demanding(sandbox: &Sandbox, why: &str) -> PluginError {
+    let each = HostLimit::core_instances.said(sandbox.host.core_instances);
+    let words = [
+        ("core module instances", each.clone()),
+        ("linear memories", each.clone()),
+        (" tables, which", each),
+        ("minimum byte size", Limit::memory.row().said(sandbox.most.memory)),
+        ("minimum element size", Limit::table_elements.row().said(sandbox.most.table_elements)),
+    ];
+    let said = words.into_iter().find(|(words, _)| why.contains(words));
+    PluginError::TooDemanding(said.map_or_else(|| why.to_owned(), |(_, said)| format!("{why} ({said})")))
 }
 
 /// Distinguishes compiled code of engines that could not run each other's.
@@ -70,7 +88,8 @@ pub(crate) fn engine_key(engine: &Engine) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-fn link(engine: &Engine, component: &Component) -> Result<Loaded, PluginError> {
+fn link(sandbox: &Sandbox, component: &Component) -> Result<Loaded, PluginError> {
+    let engine = &sandbox.engine;
     let ty = component.component_type();
     let exports: Vec<String> = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
     if !exports.iter().any(|name| name == CONTRACT) {
@@ -89,7 +108,7 @@ fn link(engine: &Engine, component: &Component) -> Result<Loaded, PluginError> {
     let invalid = |error: wasmtime::Error| PluginError::Invalid(chain(&error));
     let pre = linker(engine).and_then(|linker| linker.instantiate_pre(component)).map_err(invalid)?;
     let pre = PluginPre::new(pre).map_err(invalid)?;
-    Ok(Loaded { pre, engine: engine.clone() })
+    Ok(Loaded { pre, engine: engine.clone(), wasm_stack: sandbox.host.wasm_stack })
 }
 
 /// An error and its causes in one line.

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::http::{self, Sent};
 use super::inbox::Inbox;
+use super::meter::MemoryUse;
 use super::warm::{Crowded, Warm};
 use crate::clock::{Clock, Timestamp};
 use crate::egress::Outgoing;
@@ -35,8 +36,7 @@ pub(crate) struct Run {
     pub opened: Opened,
     /// How long an instance is kept while it waits.
     pub warm: Arc<Warm>,
-    /// Bytes of memory that the guest has.
-    pub memory: Arc<AtomicU64>,
+    pub memory: Arc<MemoryUse>,
     /// Nanoseconds that it took to bring the guest where it stands.
     pub spent: AtomicU64,
     pub crowded: Crowded,
@@ -322,7 +322,7 @@ impl Run {
         // One that is known to take longer than it would be kept is dropped at once.
         let worth = self.warm.time(Duration::from_nanos(self.spent.load(Ordering::Relaxed)));
         let long = until.is_some_and(|until| until.since(self.now()) > worth);
-        let kept = if long { None } else { self.warm.keep(self.memory.load(Ordering::Relaxed)) };
+        let kept = if long { None } else { self.warm.keep(self.memory.now()) };
         let warm = if kept.is_some() { worth } else { Duration::ZERO };
         // One that was asked to stop and waits all the same stays, until its grace is over: of a row there is nothing to stop.
         let stays = self.inbox.cancelled().is_some();

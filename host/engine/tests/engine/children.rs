@@ -170,7 +170,12 @@ async fn promise_5_only_a_tool_that_is_declared_and_granted_is_started() {
     let task = host.start(NewTask::new(&plugin.digest, "run")).await.unwrap().id;
     assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Completed);
     assert_eq!(said(&host, &task).await, [1.0, 2.0], "refused");
-    assert_eq!(refusals(&host, &task).await, ["tool `kid/run`: tool `kid/run` was not granted to this task"]);
+    assert_eq!(
+        refusals(&host, &task).await,
+        [
+            "tool `kid/run`: tool `kid/run` was not granted to this task; add `tools = [\"kid/run\"]` to `[plugins.test]` in longhaul.toml"
+        ]
+    );
     // Not declared: it can't be granted, and is refused all the same.
     let undeclared = Guest { manifest: manifest("test", "run"), ..parent(&tries) };
     let plugin = host.install(undeclared.build()).await.unwrap();
@@ -181,7 +186,10 @@ async fn promise_5_only_a_tool_that_is_declared_and_granted_is_started() {
     );
     let task = host.start(NewTask::new(&plugin.digest, "run")).await.unwrap().id;
     host.wait(&task).await.unwrap();
-    assert_eq!(refusals(&host, &task).await, ["tool `kid/run`: `test` declares no need of tool `kid/run`"]);
+    assert_eq!(
+        refusals(&host, &task).await,
+        ["tool `kid/run`: `test` declares no need of tool `kid/run`; its manifest has to, under `needs`"]
+    );
     // Required: without it the task is not even taken.
     let required = needing("test", &["kid/run"]).replace(r#","required":false"#, "");
     let plugin = host.install(Guest { manifest: required, ..parent(&tries) }.build()).await.unwrap();

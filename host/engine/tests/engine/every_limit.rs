@@ -1,6 +1,8 @@
 //! Promise 6, limit by limit: what is exactly allowed passes, one less does not, and the limit is named; the same when the host
 //! was closed in between.
 
+use std::path::{Path, PathBuf};
+
 use longhaul::{Error, EventKind, Host, HostLimits, Limits, NewTask, PluginError, Reply, Task, TaskId, TaskState};
 use serde_json::json;
 
@@ -71,25 +73,51 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// What is held elsewhere, since it is not a matter of one guest and one number: the test there.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("fuel", "limits: promise_6_fuel_is_enough_or_it_is_not, promise_6_fuel_is_not_refilled_…"),
-    ("replay_fuel", "limits: a_tool_is_not_brought_back_without_end"),
-    ("run_time", "limits: promise_6_run_time_…"),
-    ("table_elements", "promise_6_a_guests_tables_are_counted_to_the_element"),
-    ("input", "promise_6_what_callers_send_is_limited_to_the_byte"),
-    ("answer", "promise_6_what_callers_send_is_limited_to_the_byte"),
-    ("reply_text", "promise_6_what_callers_send_is_limited_to_the_byte"),
-    ("journal", "promise_6_a_journal_is_limited_to_the_byte_and_the_entry"),
-    ("journal_entries", "promise_6_a_journal_is_limited_to_the_byte_and_the_entry"),
-    ("http_body", "http"),
-    ("http_bytes", "http"),
-    ("http_first_byte", "http"),
-    ("http_time", "http"),
-    ("http_exchanges", "http"),
-    ("http_in_flight", "http"),
-    ("http_headers", "http"),
+/// What is held elsewhere, since it is not a matter of one guest and one number: the tests, the last of them after a restart
+/// where something adds up.
+const ELSEWHERE: &[(&str, &[&str])] = &[
+    (
+        "fuel",
+        &[
+            "promise_6_fuel_is_enough_or_it_is_not",
+            "promise_6_fuel_is_not_refilled_by_dropping_the_instance_or_the_host",
+        ],
+    ),
+    ("replay_fuel", &["a_tool_is_not_brought_back_without_end"]),
+    ("run_time", &["promise_6_run_time_stops_a_guest_that_spins", "promise_6_run_time_is_not_refilled_by_a_restart"]),
+    ("table_elements", &["promise_6_a_guests_tables_are_counted_to_the_element"]),
+    ("input", &["promise_6_what_callers_send_is_limited_to_the_byte"]),
+    ("answer", &["promise_6_what_callers_send_is_limited_to_the_byte"]),
+    ("reply_text", &["promise_6_what_callers_send_is_limited_to_the_byte"]),
+    ("journal", &["promise_6_a_journal_is_limited_to_the_byte_and_the_entry"]),
+    ("journal_entries", &["promise_6_a_journal_is_limited_to_the_byte_and_the_entry"]),
+    ("http_body", &["promise_6_bodies_of_requests_and_responses_are_bounded"]),
+    ("http_bytes", &["promise_6_requests_and_their_bytes_are_counted_over_all_attempts", HTTP_AFTER_A_RESTART]),
+    ("http_first_byte", &["promise_6_a_response_that_does_not_come_in_time_is_not_waited_for"]),
+    ("http_time", &["promise_6_a_response_that_does_not_come_in_time_is_not_waited_for"]),
+    ("http_exchanges", &["promise_6_requests_and_their_bytes_are_counted_over_all_attempts", HTTP_AFTER_A_RESTART]),
+    ("http_in_flight", &["promise_6_only_so_many_requests_are_under_way_at_once"]),
+    ("http_headers", &["promise_6_headers_may_have_as_many_bytes_as_their_limit_and_not_one_more"]),
+    ("core_instances", &["promise_6_core_instances_of_a_component_are_limited"]),
+    ("wasm_stack", &["promise_6_the_stack_is_limited"]),
+    ("component", &["promise_6_a_component_is_limited_to_the_byte"]),
+    ("describe_fuel", &["promise_6_describe_has_its_own_fuel_and_time"]),
+    ("describe_time", &["promise_6_describe_has_its_own_fuel_and_time"]),
+    ("compile_memory", &["an_enormous_function_is_compiled_with_as_much_memory_as_the_limit_says"]),
+    ("compile_time", &["an_enormous_function_is_compiled_for_as_long_as_the_limit_says"]),
 ];
+
+const HTTP_AFTER_A_RESTART: &str = "promise_6_what_was_sent_and_received_counts_after_a_kill_and_a_restart";
+
+/// The source of all tests, these and those of the built binary.
+fn tests(dir: &Path) -> String {
+    let entries = std::fs::read_dir(dir).expect("a folder of tests").map(|entry| entry.expect("an entry").path());
+    let code = |path: PathBuf| match path.is_dir() {
+        true => tests(&path),
+        false => std::fs::read_to_string(path).expect("a source"),
+    };
+    entries.map(code).collect()
+}
 
 async fn start(host: &Host, limit: &str, value: u64) -> TaskId {
     let new = NewTask::new("test", "run").limit(limit, value.to_string());
@@ -158,14 +186,16 @@ async fn promise_6_what_is_allowed_passes_and_one_less_does_not() {
 
 #[test]
 fn every_limit_has_a_test_of_its_own() {
-    let cases = cases();
-    let tested =
-        |name: &str| cases.iter().any(|case| case.limit == name) || ELSEWHERE.iter().any(|(other, _)| *other == name);
-    let missing: Vec<_> = Limits::NAMES.iter().filter(|name| !tested(name)).collect();
-    assert!(missing.is_empty(), "no test for {missing:?}");
-    // Each has a test below; those of compiling have theirs beside the compiler.
-    let hosts = ["core_instances", "wasm_stack", "component", "describe_fuel", "describe_time"];
-    assert_eq!(HostLimits::NAMES, [&hosts[..], &["compile_memory", "compile_time"]].concat());
+    let (cases, here) = (cases(), Path::new(env!("CARGO_MANIFEST_DIR")));
+    let code = tests(&here.join("tests")) + &tests(&here.join("../../tests/tests"));
+    for name in Limits::NAMES.iter().chain(HostLimits::NAMES) {
+        let elsewhere = ELSEWHERE.iter().find(|(other, _)| other == name);
+        let named = elsewhere.map_or(&[][..], |(_, tests)| *tests);
+        assert!(cases.iter().any(|case| case.limit == *name) || !named.is_empty(), "no test for `{name}`");
+        for test in named {
+            assert!(code.contains(&format!("fn {test}(")), "`{test}`, of `{name}`, is no test any more");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -264,7 +294,8 @@ async fn promise_6_a_component_is_limited_to_the_byte() {
     with(HostLimits { component, ..HostLimits::default() }, &guest).await.unwrap();
     let error = with(HostLimits { component: component - 1, ..HostLimits::default() }, &guest).await.err().unwrap();
     assert!(
-        matches!(error, PluginError::TooLarge { .. }) && error.to_string().contains("`limits.component`"),
+        matches!(error, PluginError::TooLarge { .. })
+            && error.to_string().contains(&format!("limit `component` = {}; `limits.component`", component - 1)),
         "{error}"
     );
 }
@@ -276,8 +307,27 @@ async fn promise_6_core_instances_of_a_component_are_limited() {
     for core_instances in 1.. {
         match with(HostLimits { core_instances, ..HostLimits::default() }, &guest).await {
             Ok(_) => return assert!(core_instances > 1, "it has more than one"),
-            Err(error) => assert!(error.to_string().contains("`core_instances`"), "{error}"),
+            Err(error) => {
+                let said =
+                    format!("limit `core_instances` = {core_instances}; `limits.core_instances` in longhaul.toml");
+                assert!(error.to_string().contains(&said), "{error}");
+            }
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_6_a_component_that_begins_with_more_than_any_task_may_have_is_no_plugin() {
+    let tables = Guest { more: "(table $t 1001 funcref)".into(), ..Guest::new("") };
+    let defaults = Limits::default();
+    for (limits, guest, said) in [
+        (Limits { memory: 1 << 20, ..defaults }, Guest::new(""), "limit `memory` = 1MiB; `limits.memory`"),
+        (Limits { table_elements: 1_000, ..defaults }, tables, "limit `table_elements` = 1k; `limits.table_elements`"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let host = Host::builder().data_dir(dir.path()).limits(limits).open().await.unwrap();
+        let error = host.install(guest.build()).await.unwrap_err().to_string();
+        assert!(error.contains("needs more than it may have") && error.contains(said), "{error}");
     }
 }
 
@@ -289,11 +339,11 @@ async fn promise_6_describe_has_its_own_fuel_and_time() {
     let spins = Guest { more: "(global $n (mut i64) (i64.const 0))".into(), ..spins };
     with(HostLimits::default(), &spins).await.unwrap();
     let error = with(HostLimits { describe_fuel: 1_000_000, ..HostLimits::default() }, &spins).await.err().unwrap();
-    assert!(error.to_string().contains("limit `describe_fuel`;"), "{error}");
+    assert!(error.to_string().contains("limit `describe_fuel` = 1M; `limits.describe_fuel`"), "{error}");
     let describe_time = std::time::Duration::from_millis(50);
     let limits = HostLimits { describe_time, describe_fuel: u64::MAX >> 2, ..HostLimits::default() };
     let error = with(limits, &describes(FOR_EVER)).await.err().unwrap();
-    assert!(error.to_string().contains("50ms (limit `describe_time`;"), "{error}");
+    assert!(error.to_string().contains("limit `describe_time` = 50ms; `limits.describe_time`"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -307,7 +357,7 @@ async fn promise_6_the_stack_is_limited() {
         let done = host.wait(&task).await.unwrap();
         match enough {
             true => assert_eq!(done.state, TaskState::Completed, "{:?}", done.error),
-            false => assert!(done.error.unwrap().message.contains("limit `wasm_stack`;")),
+            false => assert!(done.error.unwrap().message.contains("limit `wasm_stack` = 64KiB; `limits.wasm_stack`")),
         }
     }
 }

@@ -44,6 +44,42 @@ async fn promise_5_a_grant_counts_when_it_is_asked_for_and_its_end_too() {
     assert!(replayed.diverged.is_none(), "{replayed:?}");
 }
 
+/// What a task has that says nothing of it, and whether one may be given more.
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_6_limits_are_those_of_the_policy_when_a_task_starts() {
+    let (dir, _clock, host) = cold_host().await;
+    host.install(Guest::new(&ask(None)).with_question().build()).await.unwrap();
+    let start = async |with: &dyn Fn(NewTask) -> NewTask| host.start(with(NewTask::new("test", "run"))).await;
+    let allowed = async |task: &longhaul::TaskId, limit: &str| {
+        let task = host.task(task).await.unwrap();
+        task.usage.iter().find(|usage| usage.limit == limit).unwrap().allowed
+    };
+    let before = start(&|new| new).await.unwrap().id;
+    write(dir.path(), "[limits]\nfuel = { default = '1G', most = '2T' }\nmemory = '8MiB'\nquestions = 3");
+    let after = start(&|new| new).await.unwrap().id;
+    assert_eq!((allowed(&before, "fuel").await, allowed(&before, "memory").await), (100_000_000_000, 256 << 20));
+    assert_eq!((allowed(&after, "fuel").await, allowed(&after, "memory").await), (1_000_000_000, 8 << 20));
+    let more = start(&|new| new.limit("fuel", "2T")).await.unwrap().id;
+    assert_eq!(allowed(&more, "fuel").await, 2_000_000_000_000);
+    let error = start(&|new| new.limit("questions", "4")).await.unwrap_err().to_string();
+    assert!(error.contains("this host allows at most 3; `limits.questions` in longhaul.toml raises that"), "{error}");
+    // The instances of this host were made for less.
+    write(dir.path(), "[limits]\nmemory = '1GiB'");
+    let most = start(&|new| new).await.unwrap().id;
+    assert_eq!(allowed(&most, "memory").await, 256 << 20);
+    // What an embedder says does not change.
+    host.set_policy(Policy::parse("[limits]\nquestions = 5").unwrap());
+    assert_eq!(allowed(&start(&|new| new).await.unwrap().id, "questions").await, 5);
+    let own = tempfile::tempdir().unwrap();
+    write(own.path(), "[limits]\nquestions = 9");
+    let limits = longhaul::Limits { questions: 4, ..Default::default() };
+    let given = Host::builder().data_dir(own.path()).limits(limits).open().await.unwrap();
+    given.install(Guest::new("").build()).await.unwrap();
+    let task = given.start(NewTask::new("test", "run")).await.unwrap().id;
+    let task = given.wait(&task).await.unwrap();
+    assert_eq!(task.usage.iter().find(|usage| usage.limit == "questions").unwrap().allowed, 4);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_setting_is_what_it_was_when_it_was_asked_for() {
     let (dir, _clock, host) = cold_host().await;

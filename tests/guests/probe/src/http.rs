@@ -34,6 +34,9 @@ pub struct Fetch {
     end: Option<String>,
     /// A secret whose placeholder stands for `{secret}` in the URL, the headers and the body.
     secret: Option<String>,
+    /// Whether a redirect is followed, once.
+    #[serde(default)]
+    follow: bool,
 }
 
 fn get() -> String {
@@ -86,7 +89,12 @@ pub fn fetch(task: &Task, input: Fetch) -> Result<Trace, ToolError> {
         if let (1.., Some(prompt)) = (time, &input.ask) {
             seen.add("answer", task.ask(Question::confirm(prompt))?);
         }
-        note(&mut seen, &request(task, &input).send());
+        let outcome = request(task, &input).send();
+        note(&mut seen, &outcome);
+        let location = outcome.ok().and_then(|response| response.header("location").map(str::to_owned));
+        if let (true, Some(location)) = (input.follow, location) {
+            note(&mut seen, &task.http().get(location).send());
+        }
         task.progress("seen").done(time + 1);
     }
     match input.end.as_deref() {

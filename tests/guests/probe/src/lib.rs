@@ -2,6 +2,7 @@
 
 mod effects;
 mod family;
+mod hoard;
 mod http;
 mod job;
 mod misuse;
@@ -21,6 +22,8 @@ longhaul_sdk::plugin! {
         http::fetch_several,
         http::retell,
         http::http_misuse,
+        hoard::hoard,
+        hoard::smuggle,
         job::ExternalJob,
         misuse::panics,
         misuse::spin,

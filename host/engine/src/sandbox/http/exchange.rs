@@ -1,5 +1,6 @@
 //! Requests on their way, from when they are whole until the guest has seen what became of them.
 
+use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -20,6 +21,7 @@ use super::types::{ErrorCode, HostFutureIncomingResponse};
 use crate::egress::{self, Code, Failure, Incoming, Outgoing};
 use crate::journal::{Call, EventKind, Record, Recorded, Turn};
 use crate::sandbox::guest::Guest;
+use crate::sandbox::meter::Held;
 use crate::sandbox::run::Interrupted;
 use crate::sandbox::wasi::Source;
 
@@ -50,10 +52,14 @@ pub(crate) struct Outcome {
     pub millis: u64,
 }
 
-/// The exchanges of this segment, by number.
+/// The exchanges of this segment, by number, for as long as the guest has a handle on them.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges {
-    all: Vec<Exchange>,
+    open: HashMap<u32, Exchange>,
+    /// How many there were.
+    begun: u32,
+    /// The keys of those that were answered.
+    answered: HashSet<String>,
     /// Those that a replay has brought back and that are to be sent again.
     unsent: Vec<u32>,
 }
@@ -74,15 +80,13 @@ struct Exchange {
 #[derive(Debug)]
 enum State {
     /// Its body is not finished.
-    Unfinished(Box<Outgoing>),
+    Unfinished(Box<Outgoing>, Held),
     /// Recorded as about to be sent, by an instance before this one.
     Recorded(Box<Outgoing>),
     Travelling(oneshot::Receiver<Outcome>),
     Arrived(Box<Outcome>),
-    /// The guest has seen the outcome, or has given it up; and whether it was a response.
-    Over {
-        answered: bool,
-    },
+    /// The guest has seen the outcome.
+    Over,
 }
 
 /// What a guest that waits for an exchange can expect.
@@ -97,7 +101,7 @@ pub(crate) enum Waited {
 
 impl Exchanges {
     fn get(&mut self, number: u32) -> Option<&mut Exchange> {
-        self.all.get_mut(number as usize)
+        self.open.get_mut(&number)
     }
 
     /// What there is to wait for.
@@ -111,9 +115,9 @@ impl Exchanges {
             }
         }
         Ok(match exchange.state {
-            State::Unfinished(_) => Waited::Never,
+            State::Unfinished(..) => Waited::Never,
             State::Recorded(_) | State::Travelling(_) => Waited::Comes,
-            State::Arrived(_) | State::Over { .. } => Waited::Ready,
+            State::Arrived(_) | State::Over => Waited::Ready,
         })
     }
 
@@ -157,11 +161,13 @@ impl Exchanges {
 
     /// Whether a request with that key was answered, or may yet be.
     fn uses(&self, key: &str) -> bool {
-        let free = |state: &State| {
-            matches!(state, State::Over { answered: false })
-                || matches!(state, State::Arrived(outcome) if outcome.result.is_err())
+        let may_be = |state: &State| match state {
+            State::Arrived(outcome) => outcome.result.is_ok(),
+            State::Over => false,
+            State::Unfinished(..) | State::Recorded(_) | State::Travelling(_) => true,
         };
-        self.all.iter().any(|exchange| exchange.key.as_deref() == Some(key) && !free(&exchange.state))
+        let under_way = |exchange: &Exchange| exchange.key.as_deref() == Some(key) && may_be(&exchange.state);
+        self.answered.contains(key) || self.open.values().any(under_way)
     }
 }
 
@@ -173,16 +179,17 @@ impl outgoing_handler::Host for Guest {
     ) -> wasmtime::Result<Result<Resource<Awaited>, ErrorCode>> {
         let request = self.table.delete(request)?;
         let options = options.map(|options| self.table.delete(options)).transpose()?.unwrap_or_default();
-        let number = self.exchanges.all.len() as u32;
+        let number = self.exchanges.begun;
+        self.exchanges.begun += 1;
         let awaited = self.table.push(Awaited(number))?;
         let (method, url) = (request.method().to_owned(), request.target());
         let body = request.body.clone();
         let state = match request.outgoing(options) {
-            Ok(outgoing) => State::Unfinished(Box::new(outgoing)),
+            Ok((outgoing, held)) => State::Unfinished(Box::new(outgoing), held),
             Err(failure) => unsent(failure),
         };
         let url = url.chars().take(URL_SHOWN).collect();
-        self.exchanges.all.push(Exchange { method, url, bytes: 0, key: None, told: false, state });
+        self.exchanges.open.insert(number, Exchange { method, url, bytes: 0, key: None, told: false, state });
         match body {
             Some(buffer) => self.depart(number, &buffer)?,
             None => self.send_whole(number, Bytes::new(), None)?,
@@ -202,12 +209,14 @@ impl HostFutureIncomingResponse for Guest {
         this: Resource<Awaited>,
     ) -> wasmtime::Result<Option<Result<Result<Resource<Response>, ErrorCode>, ()>>> {
         let Awaited(number) = *self.table.get(&this)?;
-        if matches!(self.exchanges.get(number).map(|exchange| &exchange.state), None | Some(State::Over { .. })) {
+        if matches!(self.exchanges.get(number).map(|exchange| &exchange.state), None | Some(State::Over)) {
             return Ok(Some(Err(())));
         }
         let Some(result) = self.outcome(number).await? else { return Ok(None) };
         if let Some(exchange) = self.exchanges.get(number) {
-            exchange.state = State::Over { answered: result.is_ok() };
+            exchange.state = State::Over;
+            let key = exchange.key.take().filter(|_| result.is_ok());
+            self.exchanges.answered.extend(key);
         }
         self.exchanges.unsent.retain(|unsent| *unsent != number);
         Ok(Some(Ok(match result {
@@ -220,11 +229,7 @@ impl HostFutureIncomingResponse for Guest {
         let Awaited(number) = self.table.delete(this)?;
         self.exchanges.unsent.retain(|unsent| *unsent != number);
         // One that is under way is given up.
-        if let Some(exchange) = self.exchanges.get(number)
-            && !matches!(exchange.state, State::Over { .. })
-        {
-            exchange.state = State::Over { answered: false };
-        }
+        self.exchanges.open.remove(&number);
         Ok(())
     }
 }
@@ -236,7 +241,7 @@ impl Guest {
             None => Ok(()),
             Some(Ok((body, trailers))) => self.send_whole(number, body, trailers),
             Some(Err(failure)) => {
-                if let Some(Exchange { state: State::Unfinished(_), .. }) = self.exchanges.get(number) {
+                if let Some(Exchange { state: State::Unfinished(..), .. }) = self.exchanges.get(number) {
                     self.exchanges.fail(number, failure);
                 }
                 Ok(())
@@ -246,9 +251,13 @@ impl Guest {
 
     fn send_whole(&mut self, number: u32, body: Bytes, trailers: Option<HeaderMap>) -> Result<(), Interrupted> {
         let Some(exchange) = self.exchanges.get(number) else { return Ok(()) };
-        let mut request = match std::mem::replace(&mut exchange.state, OVER) {
-            State::Unfinished(request) => request,
-            // It can't be sent, or the guest has given it up.
+        let mut request = match std::mem::replace(&mut exchange.state, State::Over) {
+            State::Unfinished(request, held) => {
+                // From here on the limits of HTTP bound it.
+                drop(held);
+                request
+            }
+            // It can't be sent.
             other => {
                 exchange.state = other;
                 return Ok(());
@@ -339,7 +348,7 @@ impl Guest {
             std::future::poll_fn(|cx| self.exchanges.poll_arrival(&[number], cx)).await?;
         }
         let Some(exchange) = self.exchanges.get(number) else { return Ok(None) };
-        let State::Arrived(outcome) = std::mem::replace(&mut exchange.state, OVER) else { return Ok(None) };
+        let State::Arrived(outcome) = std::mem::replace(&mut exchange.state, State::Over) else { return Ok(None) };
         let Outcome { result, millis } = *outcome;
         let (status, error) = match &result {
             Ok(response) => (Some(response.status.as_u16()), None),
@@ -359,8 +368,6 @@ impl Guest {
         Ok(Some(result))
     }
 }
-
-const OVER: State = State::Over { answered: false };
 
 /// What becomes of a request that can't be sent.
 fn unsent(failure: Failure) -> State {

@@ -4,48 +4,72 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use wasmtime::component::Resource;
 
 use super::types::{HeaderError, HostFields};
+use super::{held, no_room};
 use crate::egress;
+use crate::limits::{Limit, Limits};
 use crate::sandbox::guest::Guest;
+use crate::sandbox::meter::Held;
+use crate::sandbox::run::Run;
 
 /// What a field takes beside its name and value, as HTTP/2 counts it
 /// <https://www.rfc-editor.org/rfc/rfc9113.html#section-6.5.2>.
 const FIELD_BYTES: usize = 32;
 
+/// What it takes in memory beside that, for a place in the map and two small allocations.
+const FIELD_ROOM: usize = 224;
+
 /// A guest's headers or trailers.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub struct Fields {
     map: HeaderMap,
     bytes: usize,
     immutable: bool,
+    held: Held,
 }
 
 impl Fields {
-    /// What nobody may change any more.
-    pub fn immutable(map: HeaderMap) -> Self {
+    fn new(held: Held) -> Self {
+        Self { map: HeaderMap::new(), bytes: 0, immutable: false, held }
+    }
+
+    /// A copy of these.
+    fn copy(map: &HeaderMap, run: &Run) -> wasmtime::Result<Self> {
         let bytes = map.iter().map(|(name, value)| size(name, value)).sum();
-        Self { map, bytes, immutable: true }
+        let mut fields = Self { map: map.clone(), bytes, immutable: false, held: held(run) };
+        fields.hold(&run.limits)?;
+        Ok(fields)
     }
 
-    /// The fields, as they are sent.
-    pub fn into_map(self) -> HeaderMap {
-        self.map
+    /// A copy that nobody may change.
+    pub fn immutable(map: &HeaderMap, run: &Run) -> wasmtime::Result<Self> {
+        Ok(Self { immutable: true, ..Self::copy(map, run)? })
     }
 
-    fn append(&mut self, name: HeaderName, value: HeaderValue, limit: usize) -> wasmtime::Result<()> {
+    /// The fields, as they are sent, and the room that they take.
+    pub fn into_parts(self) -> (HeaderMap, Held) {
+        (self.map, self.held)
+    }
+
+    fn append(&mut self, name: HeaderName, value: HeaderValue, limits: &Limits) -> wasmtime::Result<()> {
         self.bytes += size(&name, &value);
-        let fits = self.bytes <= limit;
+        let fits = self.bytes as u64 <= limits.http_headers;
         if !fits || self.map.try_append(name, value).is_err() {
-            let message =
-                format!("its headers have {} bytes; they may have {limit} (limit `http_headers`)", self.bytes);
-            return Err(wasmtime::Error::msg(message));
+            let said = limits.said(Limit::http_headers);
+            return Err(wasmtime::Error::msg(format!("its headers have {} bytes ({said})", self.bytes)));
         }
-        Ok(())
+        self.hold(limits)
     }
 
-    fn remove(&mut self, name: &HeaderName) {
+    fn remove(&mut self, name: &HeaderName, limits: &Limits) -> wasmtime::Result<()> {
         let gone: usize = self.map.get_all(name).iter().map(|value| size(name, value)).sum();
         self.bytes -= gone;
         self.map.remove(name);
+        self.hold(limits)
+    }
+
+    fn hold(&mut self, limits: &Limits) -> wasmtime::Result<()> {
+        let fits = self.held.set((self.bytes + self.map.len() * FIELD_ROOM) as u64);
+        if fits { Ok(()) } else { Err(wasmtime::Error::msg(no_room(limits))) }
     }
 }
 
@@ -66,18 +90,18 @@ fn value(bytes: &[u8]) -> Result<HeaderValue, HeaderError> {
 
 impl HostFields for Guest {
     fn new(&mut self) -> wasmtime::Result<Resource<Fields>> {
-        Ok(self.table.push(Fields::default())?)
+        let fields = Fields::new(held(&self.run));
+        Ok(self.table.push(fields)?)
     }
 
     fn from_list(
         &mut self,
         entries: Vec<(String, Vec<u8>)>,
     ) -> wasmtime::Result<Result<Resource<Fields>, HeaderError>> {
-        let limit = self.run.limits.http_headers as usize;
-        let mut fields = Fields::default();
+        let mut fields = Fields::new(held(&self.run));
         for (name, bytes) in entries {
             match settable(&name).and_then(|name| Ok((name, value(&bytes)?))) {
-                Ok((name, value)) => fields.append(name, value, limit)?,
+                Ok((name, value)) => fields.append(name, value, &self.run.limits)?,
                 Err(error) => return Ok(Err(error)),
             }
         }
@@ -99,7 +123,7 @@ impl HostFields for Guest {
         name: String,
         values: Vec<Vec<u8>>,
     ) -> wasmtime::Result<Result<(), HeaderError>> {
-        let limit = self.run.limits.http_headers as usize;
+        let limits = &self.run.limits;
         let fields = self.table.get_mut(&this)?;
         if fields.immutable {
             return Ok(Err(HeaderError::Immutable));
@@ -107,9 +131,9 @@ impl HostFields for Guest {
         let values: Result<Vec<_>, _> = values.iter().map(|bytes| value(bytes)).collect();
         match settable(&name).and_then(|name| Ok((name, values?))) {
             Ok((name, values)) => {
-                fields.remove(&name);
+                fields.remove(&name, limits)?;
                 for value in values {
-                    fields.append(name.clone(), value, limit)?;
+                    fields.append(name.clone(), value, limits)?;
                 }
                 Ok(Ok(()))
             }
@@ -122,7 +146,10 @@ impl HostFields for Guest {
         if fields.immutable {
             return Ok(Err(HeaderError::Immutable));
         }
-        Ok(settable(&name).map(|name| fields.remove(&name)))
+        match settable(&name) {
+            Ok(name) => fields.remove(&name, &self.run.limits).map(Ok),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     fn append(
@@ -131,13 +158,12 @@ impl HostFields for Guest {
         name: String,
         bytes: Vec<u8>,
     ) -> wasmtime::Result<Result<(), HeaderError>> {
-        let limit = self.run.limits.http_headers as usize;
         let fields = self.table.get_mut(&this)?;
         if fields.immutable {
             return Ok(Err(HeaderError::Immutable));
         }
         match settable(&name).and_then(|name| Ok((name, value(&bytes)?))) {
-            Ok((name, value)) => fields.append(name, value, limit).map(Ok),
+            Ok((name, value)) => fields.append(name, value, &self.run.limits).map(Ok),
             Err(error) => Ok(Err(error)),
         }
     }
@@ -148,7 +174,7 @@ impl HostFields for Guest {
     }
 
     fn clone(&mut self, this: Resource<Fields>) -> wasmtime::Result<Resource<Fields>> {
-        let fields = Fields { immutable: false, ..Clone::clone(self.table.get(&this)?) };
+        let fields = Fields::copy(&self.table.get(&this)?.map, &self.run)?;
         Ok(self.table.push(fields)?)
     }
 
@@ -160,7 +186,10 @@ impl HostFields for Guest {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::sandbox::meter::MemoryUse;
 
     #[test]
     fn what_would_end_a_line_is_no_header() {
@@ -183,15 +212,31 @@ mod tests {
 
     #[test]
     fn promise_6_headers_are_counted_and_the_limit_named() {
-        let add = |fields: &mut Fields, limit| {
-            fields.append(HeaderName::from_static("a"), HeaderValue::from_static("b"), limit)
+        let add = |fields: &mut Fields, http_headers| {
+            let limits = Limits { http_headers, ..Limits::default() };
+            fields.append(HeaderName::from_static("a"), HeaderValue::from_static("b"), &limits)
         };
-        let mut fields = Fields::default();
+        let mut fields = Fields::new(Held::new(Arc::default(), 1_000));
+        add(&mut fields, 34).unwrap();
+        fields.remove(&HeaderName::from_static("a"), &Limits::default()).unwrap();
+        assert_eq!((fields.map.len(), fields.bytes, fields.held.bytes()), (0, 0, 0));
         add(&mut fields, 34).unwrap();
         let error = add(&mut fields, 67).unwrap_err().to_string();
-        assert!(error.contains("68 bytes; they may have 67 (limit `http_headers`)"), "{error}");
-        fields.remove(&HeaderName::from_static("a"));
-        assert_eq!(fields.map.len(), 0);
-        add(&mut Fields::immutable(HeaderMap::new()), 34).unwrap();
+        assert!(error.contains("68 bytes (limit `http_headers` = 67; `--limit http_headers=…` raises it"), "{error}");
+    }
+
+    #[test]
+    fn promise_6_headers_count_as_memory_until_they_are_dropped() {
+        let memory = Arc::new(MemoryUse::default());
+        let mut one = Fields::new(Held::new(memory.clone(), 258));
+        let append = |fields: &mut Fields| {
+            fields.append(HeaderName::from_static("a"), HeaderValue::from_static("b"), &Limits::default())
+        };
+        append(&mut one).unwrap();
+        let error = append(&mut Fields::new(Held::new(memory.clone(), 258 + 257))).unwrap_err().to_string();
+        assert!(error.contains("more memory than it may (limit `memory` = "), "{error}");
+        assert_eq!(memory.now(), 258);
+        drop(one);
+        assert_eq!(memory.now(), 0);
     }
 }

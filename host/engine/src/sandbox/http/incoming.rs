@@ -50,8 +50,8 @@ impl HostIncomingResponse for Guest {
     }
 
     fn headers(&mut self, this: Resource<Response>) -> wasmtime::Result<Resource<Fields>> {
-        let headers = self.table.get(&this)?.headers.clone();
-        Ok(self.table.push(Fields::immutable(headers))?)
+        let headers = Fields::immutable(&self.table.get(&this)?.headers, &self.run)?;
+        Ok(self.table.push(headers)?)
     }
 
     fn consume(&mut self, this: Resource<Response>) -> wasmtime::Result<Result<Resource<Body>, ()>> {
@@ -99,7 +99,7 @@ impl HostFutureTrailers for Guest {
         if std::mem::replace(&mut future.taken, true) {
             return Ok(Some(Err(())));
         }
-        let trailers = future.trailers.take().map(Fields::immutable);
+        let trailers = future.trailers.take().map(|trailers| Fields::immutable(&trailers, &self.run)).transpose()?;
         let trailers = trailers.map(|trailers| self.table.push(trailers)).transpose()?;
         Ok(Some(Ok(Ok(trailers))))
     }

@@ -5,6 +5,9 @@
 //! the guest did before, judges it and sends it ([`exchange`]). The response comes back whole, is journaled when the guest
 //! first sees it, and is given to the guest in pieces that depend on nothing but their size ([`incoming`]).
 //!
+//! What a guest has here that it has not sent counts as its memory ([`Held`]): headers, and bodies in the making. What was sent
+//! is bounded by the limits of HTTP.
+//!
 //! So all but three calls depend only on what the guest itself has done, and need no record: sending, which leaves a mark
 //! that it may have happened; waiting, which is polling; and the look at the response.
 
@@ -25,7 +28,20 @@ pub(super) use exchange::{Exchanges, Waited};
 pub(crate) use exchange::{Outcome, Sent};
 
 use super::guest::Guest;
+use super::meter::Held;
+use super::run::Run;
 use crate::egress::Failure;
+use crate::limits::{Limit, Limits};
+
+/// Nothing yet of what the host holds for a guest's requests: it counts as the guest's memory.
+fn held(run: &Run) -> Held {
+    Held::new(run.memory.clone(), run.limits.memory)
+}
+
+/// What a guest is told that would have more held for it than it may have.
+fn no_room(limits: &Limits) -> String {
+    format!("with its HTTP requests it would have more memory than it may ({})", limits.said(Limit::memory))
+}
 
 /// Puts `wasi:http` into a linker.
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {

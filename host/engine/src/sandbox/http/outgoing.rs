@@ -11,8 +11,12 @@ use wasmtime_wasi::p2::{DynOutputStream, OutputStream, Pollable, StreamError, St
 use super::error::error_code;
 use super::fields::Fields;
 use super::types::{ErrorCode, HostOutgoingBody};
+use super::{held, no_room};
 use crate::egress::{Code, Failure};
+use crate::limits::{Limit, Limits};
 use crate::sandbox::guest::Guest;
+use crate::sandbox::meter::Held;
+use crate::sandbox::run::Run;
 
 /// Bytes that a guest may write at once. Always the same, so that nobody has to record what it was.
 const PERMIT: usize = 64 << 10;
@@ -24,7 +28,8 @@ pub(super) struct Buffer(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     bytes: BytesMut,
-    limit: u64,
+    limits: Limits,
+    held: Held,
     /// What the header `content-length` says, if there is one.
     announced: Option<u64>,
     /// How it ended, if it did.
@@ -42,11 +47,11 @@ pub struct Body {
 }
 
 impl Buffer {
-    pub fn new(headers: &HeaderMap, limit: u64) -> Self {
+    pub fn new(headers: &HeaderMap, run: &Run) -> Self {
         let announced = headers.get(http::header::CONTENT_LENGTH);
         let announced = announced.and_then(|length| length.to_str().ok()?.parse().ok());
-        let bytes = BytesMut::new();
-        Self(Arc::new(Mutex::new(State { bytes, limit, announced, end: None, exchange: None })))
+        let (bytes, limits, held) = (BytesMut::new(), run.limits, held(run));
+        Self(Arc::new(Mutex::new(State { bytes, limits, held, announced, end: None, exchange: None })))
     }
 
     /// The whole body and its trailers, or why there is none; `None`: it is not finished, and `exchange` is begun when it is.
@@ -56,7 +61,10 @@ impl Buffer {
             state.exchange = Some(exchange);
             return None;
         };
-        Some(end.map(|trailers| (std::mem::take(&mut state.bytes).freeze(), trailers)))
+        // It is about to be sent, or never is.
+        let body = std::mem::take(&mut state.bytes).freeze();
+        let _ = state.held.set(0);
+        Some(end.map(|trailers| (body, trailers)))
     }
 
     /// Ends it, and gives the exchange that waits for this.
@@ -66,6 +74,15 @@ impl Buffer {
             state.end = Some(end(&state));
         }
         state.exchange.take()
+    }
+
+    /// Holds what these trailers held.
+    fn take_over(&self, trailers: Held) {
+        let room = trailers.bytes();
+        drop(trailers);
+        let mut state = self.state();
+        let all = state.held.bytes() + room;
+        let _ = state.held.set(all);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -94,8 +111,12 @@ impl HostOutgoingBody for Guest {
         this: Resource<Body>,
         trailers: Option<Resource<Fields>>,
     ) -> wasmtime::Result<Result<(), ErrorCode>> {
-        let trailers = trailers.map(|trailers| self.table.delete(trailers)).transpose()?.map(Fields::into_map);
+        let trailers = trailers.map(|trailers| self.table.delete(trailers)).transpose()?.map(Fields::into_parts);
         let buffer = self.table.delete(this)?.buffer;
+        let trailers = trailers.map(|(trailers, room)| {
+            buffer.take_over(room);
+            trailers
+        });
         let exchange = buffer.end(|state| match state.announced {
             Some(announced) if announced != state.bytes.len() as u64 => {
                 let why = format!("the body has {} bytes; its header says {announced}", state.bytes.len());
@@ -135,11 +156,19 @@ impl OutputStream for Stream {
             Some(Err(failure)) => return Err(StreamError::LastOperationFailed(failure.clone().into())),
         }
         let size = (state.bytes.len() + bytes.len()) as u64;
-        if size > state.limit {
-            let why = format!("the request's body has more than {} bytes (limit `http_body`)", state.limit);
+        let too_much = if size > state.limits.http_body {
+            let (most, said) = (state.limits.http_body, state.limits.said(Limit::http_body));
+            Some(format!("the request's body has more than {most} bytes ({said})"))
+        } else if !state.held.set(size) {
+            Some(no_room(&state.limits))
+        } else {
+            None
+        };
+        if let Some(why) = too_much {
             let failure = Failure::unsent(Code::RequestBodySize, why);
             state.end = Some(Err(failure.clone()));
             state.bytes = BytesMut::new();
+            let _ = state.held.set(0);
             return Err(StreamError::LastOperationFailed(failure.into()));
         }
         state.bytes.extend_from_slice(&bytes);

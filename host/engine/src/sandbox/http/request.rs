@@ -7,10 +7,16 @@ use http::uri::{Authority, PathAndQuery};
 use wasmtime::component::Resource;
 
 use super::fields::Fields;
+use super::no_room;
 use super::outgoing::{Body, Buffer};
 use super::types::{self, HostOutgoingRequest, HostRequestOptions, Method, Scheme};
 use crate::egress::{Code, Failure, Outgoing};
+use crate::limits::Limits;
 use crate::sandbox::guest::Guest;
+use crate::sandbox::meter::Held;
+
+/// Bytes of a method's name. The longest that is registered has 17.
+const METHOD_BYTES: usize = 64;
 
 /// What a guest has said of a request so far.
 #[derive(Debug)]
@@ -20,6 +26,9 @@ pub struct Request {
     pub authority: Option<String>,
     pub path: Option<String>,
     pub headers: http::HeaderMap,
+    /// Bytes that the headers take.
+    header_room: u64,
+    held: Held,
     /// `None`: nobody has asked for the body, so it is empty.
     pub body: Option<Buffer>,
 }
@@ -50,8 +59,15 @@ impl Request {
         format!("{scheme}://{}{slash}{path}", self.authority.as_deref().unwrap_or_default())
     }
 
-    /// The request but for its body.
-    pub fn outgoing(self, options: Options) -> Result<Outgoing, Failure> {
+    /// Counts what it takes.
+    fn hold(&mut self, limits: &Limits) -> wasmtime::Result<()> {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len) as u64;
+        let fits = self.held.set(self.header_room + text(&self.authority) + text(&self.path));
+        if fits { Ok(()) } else { Err(wasmtime::Error::msg(no_room(limits))) }
+    }
+
+    /// The request but for its body, and the room that it takes.
+    pub fn outgoing(self, options: Options) -> Result<(Outgoing, Held), Failure> {
         let method = http::Method::from_bytes(self.method().as_bytes()).ok();
         let Some(method) = method.filter(|method| *method != http::Method::CONNECT) else {
             let why = format!("a tool can't use the method {}", self.method());
@@ -63,7 +79,7 @@ impl Request {
             let why = format!("`{}` is no URL", crate::json::cut(&target));
             return Err(Failure::unsent(Code::RequestUriInvalid, why));
         };
-        Ok(Outgoing {
+        let request = Outgoing {
             method,
             url,
             headers: self.headers,
@@ -72,7 +88,8 @@ impl Request {
             connect_timeout: options.connect,
             first_byte_timeout: options.first_byte,
             between_bytes_timeout: options.between_bytes,
-        })
+        };
+        Ok((request, self.held))
     }
 }
 
@@ -93,18 +110,19 @@ fn name(method: &Method) -> &str {
 
 impl HostOutgoingRequest for Guest {
     fn new(&mut self, headers: Resource<Fields>) -> wasmtime::Result<Resource<Request>> {
-        let headers = self.table.delete(headers)?.into_map();
-        let request = Request { method: Method::Get, scheme: None, authority: None, path: None, headers, body: None };
+        let (headers, held) = self.table.delete(headers)?.into_parts();
+        let (method, header_room) = (Method::Get, held.bytes());
+        let request =
+            Request { method, scheme: None, authority: None, path: None, headers, header_room, held, body: None };
         Ok(self.table.push(request)?)
     }
 
     fn body(&mut self, this: Resource<Request>) -> wasmtime::Result<Result<Resource<Body>, ()>> {
-        let limit = self.run.limits.http_body;
         let request = self.table.get_mut(&this)?;
         if request.body.is_some() {
             return Ok(Err(()));
         }
-        let buffer = request.body.insert(Buffer::new(&request.headers, limit)).clone();
+        let buffer = request.body.insert(Buffer::new(&request.headers, &self.run)).clone();
         Ok(Ok(self.table.push(Body::new(buffer))?))
     }
 
@@ -114,7 +132,8 @@ impl HostOutgoingRequest for Guest {
 
     fn set_method(&mut self, this: Resource<Request>, method: Method) -> wasmtime::Result<Result<(), ()>> {
         let request = self.table.get_mut(&this)?;
-        let valid = http::Method::from_bytes(name(&method).as_bytes()).is_ok();
+        let name = name(&method);
+        let valid = name.len() <= METHOD_BYTES && http::Method::from_bytes(name.as_bytes()).is_ok();
         Ok(valid.then(|| request.method = method).ok_or(()))
     }
 
@@ -128,8 +147,11 @@ impl HostOutgoingRequest for Guest {
         path: Option<String>,
     ) -> wasmtime::Result<Result<(), ()>> {
         let request = self.table.get_mut(&this)?;
-        let valid = path.as_ref().is_none_or(|path| path.parse::<PathAndQuery>().is_ok());
-        Ok(valid.then(|| request.path = path).ok_or(()))
+        if path.as_ref().is_some_and(|path| path.parse::<PathAndQuery>().is_err()) {
+            return Ok(Err(()));
+        }
+        request.path = path;
+        request.hold(&self.run.limits).map(Ok)
     }
 
     fn scheme(&mut self, this: Resource<Request>) -> wasmtime::Result<Option<Scheme>> {
@@ -155,13 +177,16 @@ impl HostOutgoingRequest for Guest {
         authority: Option<String>,
     ) -> wasmtime::Result<Result<(), ()>> {
         let request = self.table.get_mut(&this)?;
-        let valid = authority.as_ref().is_none_or(|authority| authority.parse::<Authority>().is_ok());
-        Ok(valid.then(|| request.authority = authority).ok_or(()))
+        if authority.as_ref().is_some_and(|authority| authority.parse::<Authority>().is_err()) {
+            return Ok(Err(()));
+        }
+        request.authority = authority;
+        request.hold(&self.run.limits).map(Ok)
     }
 
     fn headers(&mut self, this: Resource<Request>) -> wasmtime::Result<Resource<Fields>> {
-        let headers = self.table.get(&this)?.headers.clone();
-        Ok(self.table.push(Fields::immutable(headers))?)
+        let headers = Fields::immutable(&self.table.get(&this)?.headers, &self.run)?;
+        Ok(self.table.push(headers)?)
     }
 
     fn drop(&mut self, this: Resource<Request>) -> wasmtime::Result<()> {
