@@ -10,6 +10,8 @@
   (import "longhaul:tool/concurrent@0.1.0" "ask" (func $open (param i32 i32 i32 i32 i32 i32 i32 i32 i64 i32 i32 i32 i32)))
   (import "longhaul:tool/concurrent@0.1.0" "start-tool" (func $start_tool (param i32 i32 i32 i32 i32)))
   (import "longhaul:tool/concurrent@0.1.0" "wait-any" (func $wait_any (param i32 i32 i32 i64 i32)))
+  (import "longhaul:tool/concurrent@0.1.0" "reply-to" (func $reply_to (param i32 i32)))
+  (import "longhaul:tool/concurrent@0.1.0" "result-of" (func $result_of (param i32 i32)))
   (import "longhaul:tool/concurrent@0.1.0" "withdraw" (func $withdraw (param i32)))
   (import "wasi:clocks/monotonic-clock@0.2.0" "now" (func $now (result i64)))
   (import "wasi:clocks/monotonic-clock@0.2.0" "subscribe-instant" (func $subscribe_instant (param i64) (result i32)))

@@ -3,12 +3,12 @@
 use longhaul::{Error, NewTask, PluginError, TaskState};
 use longhaul_tests::hostile;
 
-use crate::arena::{Arena, broke};
+use crate::arena::{Arena, broke, limited, said_of_host};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_loop_uses_up_its_fuel() {
     let arena = Arena::open().await;
-    broke(&arena.run("loop").await, "fuel", "limit `fuel`");
+    limited(&arena.run("loop").await, "fuel", "fuel", "3G");
     arena.close().await;
 }
 
@@ -18,7 +18,8 @@ async fn an_endless_loop_in_describe_or_before_it_is_no_plugin() {
     for name in ["describe-loop", "start-loop"] {
         let (refused, ()) = tokio::join!(arena.host.install(hostile::guest(name)), arena.witness());
         let Err(Error::Plugin(PluginError::Describe(why))) = refused else { panic!("{refused:?}") };
-        assert!(why.contains("limit `"), "{why}");
+        let named = [said_of_host("describe_fuel", "1G"), said_of_host("describe_time", "1s")];
+        assert!(named.iter().any(|said| why.contains(said)), "{why}");
     }
     assert_eq!(arena.host.plugins().await.unwrap().len(), 1, "the probe alone");
     arena.close().await;
@@ -27,7 +28,9 @@ async fn an_endless_loop_in_describe_or_before_it_is_no_plugin() {
 #[tokio::test(flavor = "multi_thread")]
 async fn endless_recursion_ends_at_the_end_of_its_stack() {
     let arena = Arena::open().await;
-    broke(&arena.run("recursion").await, "trap", "call stack exhausted");
+    let task = arena.run("recursion").await;
+    broke(&task, "trap", "call stack exhausted");
+    broke(&task, "trap", &said_of_host("wasm_stack", "512KiB"));
     arena.close().await;
 }
 
@@ -35,7 +38,9 @@ async fn endless_recursion_ends_at_the_end_of_its_stack() {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_the_host_from_the_end_of_a_stack_harm_the_guest_alone() {
     let arena = Arena::open().await;
-    broke(&arena.run("host-stack").await, "trap", "call stack exhausted");
+    let task = arena.run("host-stack").await;
+    broke(&task, "trap", "call stack exhausted");
+    broke(&task, "trap", &said_of_host("wasm_stack", "512KiB"));
     arena.close().await;
 }
 

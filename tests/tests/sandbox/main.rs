@@ -6,6 +6,7 @@ mod compiling;
 mod computing;
 mod documents;
 mod ends;
+mod network;
 mod outside;
 mod plugins;
 mod room;

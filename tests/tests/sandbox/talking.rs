@@ -2,7 +2,7 @@
 
 use longhaul::{ErrorClass, TaskState};
 
-use crate::arena::{Arena, broke, completed};
+use crate::arena::{Arena, completed, limited};
 
 /// Each of them ends by itself or by a limit, and the journal stays within its own.
 #[tokio::test(flavor = "multi_thread")]
@@ -15,7 +15,10 @@ async fn a_million_calls_of_anything_end() {
             None => completed(&task),
             Some((class, message)) => {
                 assert_eq!((class, task.state), (ErrorClass::Run, TaskState::Failed), "{which}: {message}");
-                assert!(message.contains("limit `"), "{which}: {message}");
+                assert!(
+                    message.contains("; `--limit ") && message.contains("` in longhaul.toml"),
+                    "{which}: {message}"
+                );
             }
         }
         let entries = arena.host.journal(&task.id, 0, usize::MAX >> 1).await.unwrap().len();
@@ -27,14 +30,14 @@ async fn a_million_calls_of_anything_end() {
 #[tokio::test(flavor = "multi_thread")]
 async fn random_bytes_without_end_are_not_given() {
     let arena = Arena::open().await;
-    broke(&arena.run("random").await, "limit", "exceeds limit 1048576");
+    limited(&arena.run("random").await, "limit", "random", "1MiB");
     arena.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_poll_on_a_hundred_thousand_timers_is_one_on_too_many() {
     let arena = Arena::open().await;
-    broke(&arena.run("poll").await, "limit", "handle limit exceeded");
+    limited(&arena.run("poll").await, "limit", "resources", "10k");
     arena.close().await;
 }
 
@@ -43,9 +46,7 @@ async fn a_poll_on_a_hundred_thousand_timers_is_one_on_too_many() {
 async fn huge_arguments_of_every_import_break_a_limit() {
     let arena = Arena::open().await;
     for which in 0..9 {
-        let task = arena.run_as("huge", which).await;
-        let error = task.error.unwrap_or_else(|| panic!("{which}: {:?}", task.state));
-        assert_eq!((error.class, error.code.as_str()), (ErrorClass::Run, "limit"), "{which}: {}", error.message);
+        limited(&arena.run_as("huge", which).await, "limit", "host_call", "64MiB");
     }
     arena.close().await;
 }

@@ -1,6 +1,6 @@
 //! Guests that wait for longer than anybody lives.
 
-use longhaul::{NewTask, TaskState, WaitingOn};
+use longhaul::{NewTask, Reply, TaskState, WaitingOn};
 use longhaul_tests::hostile;
 use serde_json::json;
 
@@ -28,6 +28,23 @@ async fn sleeping_for_584_years_is_waiting_until_somebody_stops_it() {
         let ended = arena.host.wait(&id).await.unwrap();
         assert!(matches!(ended.state, TaskState::Completed | TaskState::Cancelled), "{:?}", ended.error);
     }
+    arena.close().await;
+}
+
+/// Questions and children are told apart by numbers, which are each task's own.
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_8_a_guest_that_guesses_handles_finds_nothing_of_other_tasks() {
+    let arena = Arena::open().await;
+    let other = arena.host.namespace("other");
+    let asks = NewTask::new("probe", "ask").input(json!({ "prompt": "Shall we?", "schema": { "type": "boolean" } }));
+    let asks = other.start(asks).await.unwrap().id;
+    longhaul_tests::embedded::until(&other, &asks, |task| !task.questions.is_empty()).await;
+    let guesses = arena.run("guess").await;
+    completed(&guesses);
+    assert_eq!(guesses.progress.unwrap().done, Some(0.0), "it found something");
+    // Nobody has withdrawn or answered it.
+    other.answer(&asks, 1, Reply::Answered { value: true.into(), by: None }).await.unwrap();
+    completed(&other.wait(&asks).await.unwrap());
     arena.close().await;
 }
 

@@ -59,9 +59,15 @@ impl HttpError {
 
     pub(super) fn from_code(code: ErrorCode) -> Self {
         let (kind, message) = match code {
-            ErrorCode::HttpRequestDenied => (HttpErrorKind::Refused, "it was not granted".to_owned()),
+            ErrorCode::HttpRequestDenied => {
+                let remedy = "the plugin has to declare it under `needs`, and the operator to grant it";
+                let grant = "`longhaul plugin grant PLUGIN http:HOST`";
+                (HttpErrorKind::Refused, format!("no grant allows it; {remedy}: {grant}"))
+            }
             ErrorCode::DestinationIpProhibited => {
-                (HttpErrorKind::Refused, "its name leads to an address that was not granted".to_owned())
+                let remedy = "the operator grants `HOST private`, or the address itself, where that is meant";
+                let what = "its name leads to an address of a private network or of the machine itself";
+                (HttpErrorKind::Refused, format!("{what}, which no grant names; {remedy}"))
             }
             ErrorCode::InternalError(Some(message)) => (HttpErrorKind::Other, message),
             ErrorCode::HttpRequestMethodInvalid => (HttpErrorKind::Invalid, "a tool can't use this method".to_owned()),
@@ -95,7 +101,7 @@ impl HttpError {
         self.kind
     }
 
-    /// Whether a grant is missing. The task's journal says which.
+    /// Whether a grant is missing. The task's journal says which, and what to add.
     pub fn is_refused(&self) -> bool {
         self.kind == HttpErrorKind::Refused
     }
@@ -154,7 +160,7 @@ mod tests {
         assert_eq!(error.to_string(), "GET https://a.example/: connection refused");
         assert_eq!(ToolError::from(error).kind(), ErrorKind::Unavailable);
         let refused = HttpError::from_code(ErrorCode::HttpRequestDenied);
-        assert!(refused.is_refused());
+        assert!(refused.is_refused() && refused.to_string().contains("longhaul plugin grant PLUGIN http:HOST"));
         assert_eq!(ToolError::from(refused).kind(), ErrorKind::Failed);
     }
 }
