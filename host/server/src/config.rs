@@ -1,6 +1,7 @@
 //! How a server is set up: the section `[server]` of `longhaul.toml`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -34,6 +35,10 @@ pub struct Config {
     pub webhooks_to_private: bool,
     /// Streams and long polls that one token may have open at once: 10,000 by default.
     pub streams: usize,
+    /// How long a client may take to send the headers of a request, and how long a connection stays open without one: 30 s by
+    /// default. In the file it is `header_seconds`.
+    #[serde(rename = "header_seconds", deserialize_with = "crate::mcp::seconds")]
+    pub headers: Duration,
     /// The face for clients of the Model Context Protocol.
     pub mcp: crate::mcp::Config,
 }
@@ -48,6 +53,7 @@ impl Default for Config {
             requests_per_second: 2_000,
             webhooks_to_private: false,
             streams: 10_000,
+            headers: Duration::from_secs(30),
             mcp: crate::mcp::Config::default(),
         }
     }
@@ -66,6 +72,7 @@ impl Config {
             ("body_bytes", config.body_bytes == 0),
             ("requests_per_second", config.requests_per_second == 0),
             ("streams", config.streams == 0),
+            ("header_seconds", config.headers.is_zero()),
         ];
         match none.iter().find(|(_, zero)| *zero) {
             Some((name, _)) => Err(format!("[server]: `{name}` is 0: it must be 1 at least, or nobody is answered")),
@@ -85,10 +92,36 @@ mod tests {
             ("lisen = \"127.0.0.1:1\"", "unknown field `lisen`"),
             ("listen = \"nowhere\"", "invalid socket address"),
             ("body_bytes = -1", "invalid value"),
+            ("header_seconds = 0", "`header_seconds` is 0"),
         ] {
             let error = Config::from_toml(text.parse().unwrap()).unwrap_err();
             assert!(error.starts_with("[server]: ") && error.contains(says), "{error}");
         }
         assert_eq!(Config::from_toml(toml::Table::new()), Ok(Config::default()));
+    }
+
+    /// The annotated file for operators.
+    const REFERENCE: &str = include_str!("../../../docs/longhaul.toml");
+
+    #[test]
+    fn the_reference_for_operators_has_every_key_with_its_default() {
+        let (_, section) = REFERENCE.split_once("\n#[server]\n").unwrap();
+        // A setting begins with `#` and no space.
+        let set: Vec<_> = section.lines().filter_map(|line| line.strip_prefix('#')).collect();
+        let set: Vec<_> = set.into_iter().filter(|line| !line.is_empty() && !line.starts_with(' ')).collect();
+        let mut config = Config::from_toml(set.join("\n").replace("[server.mcp]", "[mcp]").parse().unwrap()).unwrap();
+        // Where there is no default, an example stands.
+        for examples in [&mut config.allowed_hosts, &mut config.allowed_origins] {
+            assert!(!std::mem::take(examples).is_empty());
+        }
+        assert!(!std::mem::take(&mut config.mcp.require_tasks).is_empty());
+        assert_eq!(config, Config::default());
+        for place in ["", "[mcp]\n"] {
+            let error = Config::from_toml(format!("{place}what-is-this = 1").parse().unwrap()).unwrap_err();
+            let keys: Vec<_> = error.split("expected ").nth(1).unwrap().split('`').skip(1).step_by(2).collect();
+            for key in keys.into_iter().filter(|key| *key != "mcp") {
+                assert!(set.iter().any(|line| line.starts_with(&format!("{key} = "))), "`{key}` is not in it");
+            }
+        }
     }
 }

@@ -11,6 +11,7 @@
 
 mod codes;
 mod config;
+mod connections;
 mod http;
 pub mod mcp;
 mod origin;

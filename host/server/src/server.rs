@@ -1,6 +1,6 @@
 //! The server: what its handlers share, its routes, its beginning and its end.
 
-use std::future::{Future, IntoFuture as _};
+use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::codes::Codes;
 use crate::rates::Rates;
-use crate::{Config, http, mcp, origin, principal};
+use crate::{Config, connections, http, mcp, origin, principal};
 
 /// How long requests that are under way may take to end once the server is told to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -99,29 +99,27 @@ impl Server {
     }
 
     /// Answers requests until `shutdown` resolves; then streams end where they stand, and what is under way may finish, for 5 s
-    /// at most. The host is not shut down.
+    /// at most. A connection that takes longer than [`Config::headers`] to say what it wants is dropped. The host is not shut
+    /// down.
     ///
     /// # Errors
     ///
-    /// The listener's.
+    /// None by now: what goes wrong with a connection ends that connection, and accepting is tried again.
     pub async fn serve(
         self,
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        let closing = self.shared.clone();
-        let told = async move {
-            shutdown.await;
-            closing.closing.send_replace(true);
-        };
-        let serving = axum::serve(listener, self.router()).with_graceful_shutdown(told).into_future();
+        let serving = connections::serve(listener, self.router(), self.shared.config.headers, self.shared.closing());
         let patience = async {
-            self.shared.closed().await;
+            shutdown.await;
+            self.shared.closing.send_replace(true);
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {
-            ended = serving => ended,
-            () = patience => Ok(()),
+            () = serving => {}
+            () = patience => {}
         }
+        Ok(())
     }
 }
