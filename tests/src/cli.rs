@@ -189,7 +189,8 @@ pub(crate) fn signal(child: &Child, name: &str) {
 }
 
 /// Repeats until there is a result. Fails the test when it takes too long.
-pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+#[track_caller]
+pub fn eventually<T>(what: impl std::fmt::Display, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
         if let Some(found) = look() {
@@ -222,107 +223,4 @@ pub fn component(name: &str) -> String {
 
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are in the workspace")
-}
-
-#[cfg(unix)]
-pub use terminal::AtTerminal;
-
-#[cfg(unix)]
-mod terminal {
-    //! A person at a terminal.
-
-    use std::fs::File;
-    use std::io::{Read as _, Write as _};
-    use std::process::{Child, Stdio};
-    use std::sync::{Arc, Mutex};
-
-    use rustix::fs::{Mode, OFlags};
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
-
-    use super::{Cli, eventually, signal};
-
-    /// A command whose standard input, output and error are a terminal.
-    pub struct AtTerminal {
-        child: Child,
-        keyboard: File,
-        screen: Arc<Mutex<Vec<u8>>>,
-    }
-
-    impl Cli {
-        /// Starts a command at a terminal of that many columns.
-        pub fn at_terminal(&self, columns: u16, args: &[&str]) -> AtTerminal {
-            let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-            grantpt(&keyboard).and_then(|()| unlockpt(&keyboard)).expect("a terminal");
-            let name = ptsname(&keyboard, Vec::new()).expect("a terminal");
-            let open = || rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty());
-            let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-            tcsetwinsize(&keyboard, size).expect("a size");
-
-            let [stdin, stdout, stderr] = [open(), open(), open()].map(|end| Stdio::from(end.expect("a terminal")));
-            let mut command = self.command(args);
-            command.env("TERM", "xterm").stdin(stdin).stdout(stdout).stderr(stderr);
-            let child = command.spawn().expect("longhaul starts");
-            // The command holds the other end, and must be the last to.
-            drop(command);
-
-            let keyboard = File::from(keyboard);
-            let mut output = keyboard.try_clone().expect("a file");
-            let screen = Arc::new(Mutex::new(Vec::new()));
-            let shown = screen.clone();
-            // Ends with an error when the command has closed its end.
-            std::thread::spawn(move || {
-                let mut bytes = [0; 4096];
-                while let Ok(n @ 1..) = output.read(&mut bytes) {
-                    shown.lock().expect("the screen").extend_from_slice(&bytes[..n]);
-                }
-            });
-            AtTerminal { child, keyboard, screen }
-        }
-    }
-
-    impl AtTerminal {
-        /// All that was written to the terminal.
-        pub fn output(&self) -> String {
-            String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned()
-        }
-
-        /// Waits until this is shown.
-        pub fn shows(&self, text: &str) {
-            eventually(&format!("`{text}` is shown; there is: {:?}", self.output()), || {
-                self.output().contains(text).then_some(())
-            });
-        }
-
-        /// Types.
-        pub fn types(&mut self, keys: &str) {
-            self.keyboard.write_all(keys.as_bytes()).expect("keys are taken");
-        }
-
-        pub fn signal(&self, name: &str) {
-            signal(&self.child, name);
-        }
-
-        /// Whether the terminal is as a shell leaves it: lines, and an echo.
-        pub fn is_restored(&self) -> bool {
-            use rustix::termios::LocalModes;
-            tcgetattr(&self.keyboard).expect("a terminal").local_modes.contains(LocalModes::ICANON | LocalModes::ECHO)
-        }
-
-        /// Waits for the end, and gives the exit code and all that was written.
-        pub fn end(mut self) -> (i32, String) {
-            let status = eventually("it ends", || self.child.try_wait().expect("it can be waited for"));
-            assert!(self.is_restored(), "the terminal is left in raw mode");
-            // What was written last may still be on its way.
-            std::thread::sleep(std::time::Duration::from_millis(100));
-            (status.code().unwrap_or(-1), self.output())
-        }
-    }
-
-    impl Drop for AtTerminal {
-        fn drop(&mut self) {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
-    }
 }

@@ -10,4 +10,6 @@ pub mod hostile;
 pub mod peer;
 pub mod server;
 pub mod soak;
+#[cfg(unix)]
+pub mod terminal;
 pub mod worker;

@@ -46,6 +46,11 @@ impl Names {
     }
 }
 
+/// Of a name, the part behind its parent's.
+pub fn last(name: &str) -> &str {
+    name.rsplit(" › ").next().unwrap_or(name)
+}
+
 fn named(tool: &str, handle: u32) -> String {
     format!("{} #{handle}", line(tool))
 }

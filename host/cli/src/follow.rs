@@ -25,10 +25,10 @@ use crate::text::line;
 use crate::view::{Kind, View, say};
 use crate::{json, result, time, words};
 
-/// How often the countdown of a question moves, and a task that waits is looked at.
-const TICK: Duration = Duration::from_millis(200);
+/// How often bars and the countdown of a question move, and a task that waits is looked at.
+const TICK: Duration = Duration::from_millis(100);
 /// Every so many ticks it is looked whether the host that runs the task is still alive.
-const OWNER_TICKS: u32 = 10;
+const OWNER_TICKS: u32 = 20;
 
 /// A tool that sleeps for less is not worth a line.
 const LONG_SLEEP: Duration = Duration::from_secs(10);
@@ -113,7 +113,7 @@ impl<'a> Follow<'a> {
             "left at once; take the task up again with `{}`",
             self.app.again("tasks watch", self.id)
         ));
-        self.view.draw_bar();
+        self.view.show_bars();
         let left = self.until_ended(signals).await;
         self.view.close();
         self.keys = None;
@@ -173,6 +173,7 @@ impl<'a> Follow<'a> {
                 Happened::Tick => {
                     ticks = ticks.wrapping_add(1);
                     self.redraw_prompt();
+                    self.view.draw_bars();
                     if !self.caught_up {
                         self.caught_up = self.has_seen_all().await?;
                     }
@@ -208,14 +209,16 @@ impl<'a> Follow<'a> {
         self.names.learn(child, kind);
         match kind {
             EventKind::Started { .. } => {
+                self.view.change(|bars| bars.began(at));
                 let id = console::style(self.id).dim().for_stderr();
                 self.view.line(&format!("{} {id}", words::event(kind, time::now()).unwrap_or_default()));
             }
-            EventKind::Progress(progress) => match child {
-                None => self.view.progress(progress),
-                Some(child) => self.view.child_progress(&self.names.get(child), progress),
-            },
+            EventKind::Progress(progress) => {
+                let named = child.map(|child| (child, self.names.get(child)));
+                self.view.progress(named.as_ref().map(|(child, name)| (*child, name.as_str())), progress, at);
+            }
             EventKind::Question(question) => {
+                self.view.change(|bars| bars.asked(child));
                 let question = OpenQuestion { task: child.cloned(), ..question.clone() };
                 // At the prompt it is shown with its input, and once more when it is settled.
                 if !(self.interactive && self.answers.is_empty()) {
@@ -223,7 +226,10 @@ impl<'a> Follow<'a> {
                 }
                 self.open.insert(id_of(&question), question);
             }
-            EventKind::Reply { question, reply } => self.settled(&(child.cloned(), *question), reply),
+            EventKind::Reply { question, reply } => {
+                self.view.change(|bars| bars.settled(child));
+                self.settled(&(child.cloned(), *question), reply);
+            }
             // Said already, when it was done here.
             EventKind::CancelRequested if self.cancelled_here => {}
             // The result says it.
@@ -233,6 +239,10 @@ impl<'a> Follow<'a> {
             EventKind::ChildStarted { child: other, .. } | EventKind::ChildEnded { child: other, .. } => {
                 let name = self.names.get(other);
                 self.say(&name, kind);
+                self.view.change(|bars| match kind {
+                    EventKind::ChildStarted { .. } => bars.started(child, other, family::last(&name), at),
+                    _ => bars.ended(other),
+                });
             }
             _ => {
                 let name = child.map(|child| self.names.get(child)).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 mod app;
 mod args;
+mod bars;
 mod data;
 mod exit;
 mod family;

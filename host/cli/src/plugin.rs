@@ -13,7 +13,7 @@ use crate::exit::{Exit, Problem};
 use crate::run::looks_like_a_file;
 use crate::schema::{Kinds, properties};
 use crate::table::Table;
-use crate::text::{count, line, lines};
+use crate::text::{bytes, count, line, lines};
 use crate::view::say;
 use crate::words::indented;
 use crate::{args, grant, json, replay};
@@ -70,7 +70,7 @@ async fn list(app: &App, host: &Host) -> Result<(), Problem> {
             line(&plugin.name),
             line(&plugin.version),
             short(&plugin.digest).to_owned(),
-            indicatif::HumanBytes(plugin.size).to_string(),
+            bytes(plugin.size),
             tools.join(", "),
         ]);
     }
@@ -98,7 +98,7 @@ fn page(plugin: &Plugin, needs: &[NeedVerdict]) -> String {
     let _ = writeln!(page, "{} {}", style(line(&plugin.name)).bold(), line(&plugin.version));
     let _ = writeln!(page, "{}", indented(manifest.description.trim_end()));
     let _ = writeln!(page, "  {} {}", style("digest").dim(), plugin.digest);
-    let _ = writeln!(page, "  {} {}", style("size").dim(), indicatif::HumanBytes(plugin.size));
+    let _ = writeln!(page, "  {} {}", style("size").dim(), bytes(plugin.size));
     for (name, value) in [("license", &manifest.license), ("homepage", &manifest.homepage)] {
         if let Some(value) = value {
             let _ = writeln!(page, "  {} {}", style(name).dim(), line(value));

@@ -7,7 +7,7 @@ use longhaul::{ErrorClass, Output, Part, PartData, Task, TaskState};
 use crate::exit::Problem;
 use crate::text::{line, lines};
 use crate::view::say;
-use crate::words;
+use crate::{text, words};
 
 /// Prints the result of an ended task.
 pub fn print(task: &Task) -> Result<(), Problem> {
@@ -62,7 +62,7 @@ fn part(part: &Part) -> String {
     match &part.data {
         PartData::Text(text) => lines(text),
         PartData::Bytes(bytes) => {
-            format!("[{name}{}, {}]", line(&part.media_type), indicatif::HumanBytes(bytes.len() as u64))
+            format!("[{name}{}, {}]", line(&part.media_type), text::bytes(bytes.len() as u64))
         }
         PartData::Link(uri) => format!("[{name}{}: {}]", line(&part.media_type), line(uri)),
     }

@@ -81,6 +81,20 @@ pub fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
     rows.iter().map(|row| row.trim_end().to_owned()).collect()
 }
 
+/// `3 B`, `1.5 KiB`, `64.0 MiB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut size = n as f64;
+    let mut unit = "B";
+    for larger in UNITS {
+        if size < 1_024.0 {
+            break;
+        }
+        (size, unit) = (size / 1_024.0, larger);
+    }
+    if unit == "B" { format!("{n} B") } else { format!("{size:.1} {unit}") }
+}
+
 /// `1 tool`, `2 tools`.
 pub fn count(n: usize, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
@@ -131,6 +145,14 @@ mod tests {
         assert_eq!(wrapped("寸法寸法寸法", 8, 9), ["寸法寸法", "寸法"]);
         assert_eq!(wrapped("one two three four", 8, 2), ["one two", "three…"]);
         assert_eq!(wrapped("", 8, 2), [""]);
+    }
+
+    #[test]
+    fn sizes_are_told_in_the_largest_unit_that_has_one_of_it() {
+        let sizes = [(0, "0 B"), (1_023, "1023 B"), (1_024, "1.0 KiB"), (1_572_864, "1.5 MiB"), (5 << 50, "5.0 PiB")];
+        for (n, told) in sizes {
+            assert_eq!(bytes(n), told);
+        }
     }
 
     #[test]

@@ -1,32 +1,38 @@
-//! What a person sees on standard error while a task runs: lines that stay, and below them a bar or a question.
+//! What a person sees on standard error while a task runs: lines that stay, and below them bars or a question.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use console::{Term, measure_text_width};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use longhaul::{Level, Progress};
+use longhaul::{Level, Progress, TaskId, Timestamp};
 
-use crate::family;
-use crate::prompt;
-use crate::text::line;
-use crate::words;
+use crate::bars::Bars;
+use crate::{family, time, words};
 
 /// Lines go above; what moves stays below them.
+///
+/// All of it is written from here and by nobody else, so that what is on the screen is known: it is taken away, and drawn
+/// again, in one go.
 pub struct View {
     kind: Kind,
     term: Term,
-    started: Instant,
-    progress: Option<Progress>,
-    /// How far a child is, the one that spoke last.
-    child: Option<String>,
-    bar: Option<ProgressBar>,
-    /// The question that is shown, to clear it again.
-    question: Option<prompt::View>,
-    last_plain: Option<Instant>,
-    /// The same for each child by itself.
-    last_child: BTreeMap<String, Instant>,
+    /// None: there is no task to show the bars of.
+    bars: Option<Bars>,
+    /// A question, or a list of them, has the place of the bars.
+    asks: bool,
+    /// What moves, as it was drawn last.
+    drawn: Option<Frame>,
+    drawn_at: Option<Instant>,
+    /// When progress was told last without bars: of the task itself, and of each child.
+    told: BTreeMap<Option<TaskId>, Instant>,
+}
+
+/// What to show below the lines: rows, and the cursor's column in the last of them.
+#[derive(Debug, PartialEq)]
+pub struct Frame {
+    pub rows: Vec<String>,
+    pub cursor: usize,
 }
 
 /// How much is shown.
@@ -36,7 +42,7 @@ pub enum Kind {
     Silent,
     /// Lines only.
     Plain,
-    /// Lines, and a bar or a question that moves.
+    /// Lines, and bars or a question that move.
     Live,
 }
 
@@ -46,29 +52,27 @@ impl Kind {
         if json {
             return Self::Silent;
         }
-        // Debug messages are written past the bar, so it would be in their way.
+        // Debug messages are written past the bars, so those would be in their way.
         if verbose || !Term::stderr().is_term() || console::is_dumb() { Self::Plain } else { Self::Live }
     }
 }
 
-/// Without a bar, progress is told at most so often.
+/// Without bars, progress is told at most so often.
 const PLAIN_EVERY: Duration = Duration::from_secs(1);
 
-/// The bar's resolution: a tool counts in its own unit, which may be a fraction.
-const STEPS: u64 = 1_000;
+/// Bars are drawn at most so often for what happens; a person sees no more.
+const DRAW_EVERY: Duration = Duration::from_millis(50);
 
 impl View {
     pub fn new(kind: Kind) -> Self {
         Self {
             kind,
             term: Term::buffered_stderr(),
-            started: Instant::now(),
-            progress: None,
-            child: None,
-            bar: None,
-            question: None,
-            last_plain: None,
-            last_child: BTreeMap::new(),
+            bars: None,
+            asks: false,
+            drawn: None,
+            drawn_at: None,
+            told: BTreeMap::new(),
         }
     }
 
@@ -78,85 +82,83 @@ impl View {
 
     /// A line, or several, that stay.
     pub fn line(&mut self, text: &str) {
-        match (&self.bar, self.kind) {
-            (_, Kind::Silent) => {}
-            (Some(bar), _) => bar.suspend(|| say(text)),
-            (None, _) => {
-                self.clear_question();
-                say(text);
-            }
-        }
-    }
-
-    /// How far the task is.
-    pub fn progress(&mut self, progress: &Progress) {
-        match self.kind {
-            Kind::Silent => return,
-            Kind::Plain => {
-                let due = self.last_plain.is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
-                if due || progress.level >= Level::Warning {
-                    self.last_plain = Some(Instant::now());
-                    say(&words::progress(progress));
-                }
-                return;
-            }
-            Kind::Live => {}
-        }
-        if progress.level >= Level::Warning {
-            self.line(&words::progress(progress));
-        }
-        self.progress = Some(progress.clone());
-        if self.question.is_none() {
-            self.draw_bar();
-        }
-    }
-
-    /// How far a child of the task is. Beside the bar, which is the task's own.
-    pub fn child_progress(&mut self, name: &str, progress: &Progress) {
-        let told = family::indented(name, &words::progress(progress));
-        if progress.level >= Level::Warning {
-            return self.line(&told);
-        }
-        match self.kind {
-            Kind::Silent => {}
-            Kind::Plain => {
-                let due = self.last_child.get(name).is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
-                if due {
-                    self.last_child.insert(name.to_owned(), Instant::now());
-                    say(&told);
-                }
-            }
-            Kind::Live => {
-                self.child = Some(format!("{name}: {}", line(words::progress(progress).trim_start())));
-                if self.question.is_none() {
-                    self.draw_bar();
-                }
-            }
-        }
-    }
-
-    /// Shows the question at its present state below the lines, in place of the bar.
-    pub fn question(&mut self, view: prompt::View) {
-        if self.question.as_ref() == Some(&view) {
+        if self.kind == Kind::Silent {
             return;
         }
-        self.clear_bar();
-        self.clear_question();
-        // The rows come without line breaks and fit the width; the cursor stays in the last one.
-        let drawn = self
-            .term
-            .write_str(&view.rows.join("\n"))
-            .and_then(|()| self.term.write_str("\r"))
-            .and_then(|()| self.term.move_cursor_right(view.cursor))
-            .and_then(|()| self.term.flush());
-        // Where the terminal can't be written to, there is nothing to clear.
-        self.question = drawn.ok().map(|()| view);
+        let moving = self.drawn.take();
+        if let Some(frame) = &moving {
+            self.take_away(frame);
+            let _ = self.term.flush();
+        }
+        say(text);
+        if let Some(frame) = moving {
+            self.draw(frame);
+        }
+    }
+
+    /// How far the task is, or the child of that id and name.
+    pub fn progress(&mut self, child: Option<(&TaskId, &str)>, progress: &Progress, at: Timestamp) {
+        let told = || match child {
+            None => words::progress(progress),
+            Some((_, name)) => family::indented(name, &words::progress(progress)),
+        };
+        let task = child.map(|(task, _)| task);
+        if progress.level >= Level::Warning {
+            self.line(&told());
+        } else if self.kind == Kind::Plain
+            && self.told.get(&task.cloned()).is_none_or(|last| last.elapsed() >= PLAIN_EVERY)
+        {
+            self.told.insert(task.cloned(), Instant::now());
+            say(&told());
+        }
+        self.change(|bars| bars.progress(task, progress, at));
+    }
+
+    /// Shows bars from now on, also while there is nothing to count.
+    pub fn show_bars(&mut self) {
+        if self.is_live() {
+            self.bars = Some(Bars::new(time::now()));
+            self.draw_bars();
+        }
+    }
+
+    /// Changes the bars, if there are any.
+    pub fn change(&mut self, change: impl FnOnce(&mut Bars)) {
+        let Some(bars) = &mut self.bars else { return };
+        change(bars);
+        if self.drawn_at.is_none_or(|last| last.elapsed() >= DRAW_EVERY) {
+            self.draw_bars();
+        }
+    }
+
+    /// Draws the bars as they are now, unless a question has their place.
+    pub fn draw_bars(&mut self) {
+        if self.asks {
+            return;
+        }
+        let rows = self.bars.as_ref().map(|bars| bars.rows(self.size(), time::now()));
+        if let Some(rows) = rows {
+            self.draw(Frame { rows, cursor: 0 });
+        }
+    }
+
+    /// Shows a question at its present state below the lines, in place of the bars.
+    pub fn question(&mut self, frame: Frame) {
+        self.asks = true;
+        self.draw(frame);
     }
 
     /// Takes the question away.
     pub fn close_question(&mut self) {
-        self.clear_question();
-        self.draw_bar();
+        self.asks = false;
+        self.clear();
+        self.draw_bars();
+    }
+
+    /// Takes away all that moves, for good: what follows is written below the lines.
+    pub fn close(&mut self) {
+        self.bars = None;
+        self.clear();
     }
 
     /// Whether a question can be asked here.
@@ -170,60 +172,44 @@ impl View {
         (height.into(), width.into())
     }
 
-    /// Shows the bar, also while there is nothing to count.
-    pub fn draw_bar(&mut self) {
-        if !self.is_live() {
+    fn draw(&mut self, frame: Frame) {
+        self.drawn_at = Some(Instant::now());
+        if self.drawn.as_ref() == Some(&frame) {
             return;
         }
-        let width = self.size().1;
-        let started = self.started;
-        let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_elapsed(started.elapsed());
-            bar.enable_steady_tick(Duration::from_millis(120));
-            bar
-        });
-        let own = self.progress.as_ref().map_or_else(String::new, |progress| line(&progress.message));
-        let told: Vec<_> = [Some(own), self.child.clone()].into_iter().flatten().filter(|it| !it.is_empty()).collect();
-        bar.set_message(told.join(" · "));
-        let Some(progress) = &self.progress else {
-            bar.set_style(style("{spinner:.cyan} {elapsed} {wide_msg}"));
-            return;
-        };
-        bar.set_prefix(words::counted(progress));
-        let Some(share) = words::share(progress) else {
-            bar.set_style(style("{spinner:.cyan} {elapsed} {prefix} {wide_msg}"));
-            return;
-        };
-        bar.set_style(style(match width {
-            0..60 => "{spinner:.cyan} {percent:>3}% {wide_msg}",
-            _ => "{spinner:.cyan} {elapsed} {bar:20.cyan/dim} {percent:>3}% {prefix} {wide_msg}",
-        }));
-        bar.set_length(STEPS);
-        // The share is from 0 to 1, so the position is within the steps.
-        bar.set_position((share * STEPS as f64) as u64);
+        if let Some(before) = self.drawn.take() {
+            self.take_away(&before);
+        }
+        // The rows come without line breaks and fit the width; the cursor stays in the last one.
+        let drawn = self
+            .term
+            .write_str(&frame.rows.join("\n"))
+            .and_then(|()| self.term.write_str("\r"))
+            .and_then(|()| self.term.move_cursor_right(frame.cursor))
+            .and_then(|()| self.term.flush());
+        // Where the terminal can't be written to, there is nothing to clear.
+        self.drawn = drawn.ok().map(|()| frame);
     }
 
-    /// Takes away all that moves: what follows is written below the lines.
-    pub fn close(&mut self) {
-        self.clear_question();
-        self.clear_bar();
-    }
-
-    fn clear_bar(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
+    fn clear(&mut self) {
+        if let Some(frame) = self.drawn.take() {
+            self.take_away(&frame);
+            let _ = self.term.flush();
         }
     }
 
-    fn clear_question(&mut self) {
-        let Some(view) = self.question.take() else { return };
-        let width = self.size().1.max(1);
-        // A terminal that became narrower since has broken the rows.
-        let rows: usize = view.rows.iter().map(|row| measure_text_width(row).div_ceil(width).max(1)).sum();
-        let _ = self.term.clear_line();
-        let _ = self.term.clear_last_lines(rows.saturating_sub(1));
-        let _ = self.term.flush();
+    fn take_away(&self, frame: &Frame) {
+        let up = rows_above(frame, self.size().1);
+        let _ = self.term.move_cursor_up(up).and_then(|()| self.term.clear_to_end_of_screen());
     }
+}
+
+/// How many rows of the screen are above the cursor's, of a frame in a terminal that is so wide by now: one that became
+/// narrower has broken the rows that no longer fit.
+fn rows_above(frame: &Frame, width: usize) -> usize {
+    let width = width.max(1);
+    let above = frame.rows.iter().rev().skip(1).map(|row| measure_text_width(row).div_ceil(width).max(1));
+    above.sum::<usize>() + frame.cursor / width
 }
 
 impl Drop for View {
@@ -237,6 +223,18 @@ pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_a_narrower_terminal_has_broken_are_counted_as_what_they_became() {
+        let frame = |rows: &[&str], cursor| Frame { rows: rows.iter().map(ToString::to_string).collect(), cursor };
+        assert_eq!(rows_above(&frame(&["one"], 2), 80), 0);
+        assert_eq!(rows_above(&frame(&["0123456789", "", "x"], 0), 80), 2);
+        assert_eq!(rows_above(&frame(&["0123456789", "", "x"], 0), 4), 4);
+        assert_eq!(rows_above(&frame(&["\u{1b}[1m寸法寸法\u{1b}[0m", "x"], 0), 4), 2);
+        assert_eq!(rows_above(&frame(&["> 0123456789"], 12), 5), 2);
+        assert_eq!(rows_above(&frame(&[], 0), 0), 0);
+    }
 }

@@ -14,3 +14,4 @@ mod replay;
 mod run;
 mod signals;
 mod tasks;
+mod terminal;

@@ -2,7 +2,8 @@
 
 #![cfg(unix)]
 
-use longhaul_tests::cli::{AtTerminal, Cli, component};
+use longhaul_tests::cli::{Cli, component};
+use longhaul_tests::terminal::AtTerminal;
 
 const ENTER: &str = "\r";
 const DOWN: &str = "\x1b[B";

@@ -9,7 +9,7 @@ mod decode;
 mod editor;
 mod input;
 pub mod keys;
-mod list;
+pub mod list;
 
 use console::{Key, style, truncate_str};
 use longhaul::{OpenQuestion, Timestamp};
@@ -21,6 +21,7 @@ use self::input::Input;
 use self::list::List;
 use crate::text::{line, lines, wrapped};
 use crate::time;
+use crate::view::Frame;
 
 /// A question that is being answered.
 pub struct Prompt {
@@ -52,13 +53,6 @@ pub enum Outcome {
     Decline(Option<String>),
     /// Not now.
     Later,
-}
-
-/// What to show: rows, and the cursor's column in the last of them.
-#[derive(Debug, PartialEq)]
-pub struct View {
-    pub rows: Vec<String>,
-    pub cursor: usize,
 }
 
 impl Prompt {
@@ -164,7 +158,7 @@ impl Prompt {
     }
 
     /// What to show in a terminal of that size.
-    pub fn view(&self, size: (usize, usize), now: Timestamp) -> View {
+    pub fn view(&self, size: (usize, usize), now: Timestamp) -> Frame {
         let (height, width) = size;
         let dim = |text: String| style(text).dim().for_stderr().to_string();
         // A column is left free, so that no row is broken by the terminal.
@@ -224,7 +218,7 @@ impl Prompt {
         // In a terminal of few rows, what is entered is more use than what was asked.
         let hidden = rows.len().saturating_sub(height.max(1));
         let rows = rows.iter().skip(hidden).map(|row| truncate_str(row, width, "…").into_owned()).collect();
-        View { rows, cursor }
+        Frame { rows, cursor }
     }
 
     fn hint(&self, now: Timestamp) -> String {
