@@ -1,6 +1,6 @@
 //! What all commands share: the flags, and the host on the data directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use directories::ProjectDirs;
@@ -18,36 +18,54 @@ pub const COMPILE: &str = "compile-plugin";
 pub struct App {
     /// As given; none: the platform's.
     data: Option<PathBuf>,
+    /// Whose tasks it is about, where that was said.
+    namespace: Option<String>,
     pub json: bool,
     pub verbose: bool,
 }
 
 impl App {
     pub fn new(global: Global) -> Self {
-        Self { data: global.data, json: global.json, verbose: global.verbose }
+        Self { data: global.data, namespace: None, json: global.json, verbose: global.verbose }
+    }
+
+    /// For a command about the tasks of a namespace.
+    pub fn within(mut self, namespace: Option<String>) -> Self {
+        self.namespace = namespace;
+        self
     }
 
     /// Opens the data directory, and takes nothing over: a command runs the task it was given, and no other.
     pub async fn open(&self) -> Result<Host, Problem> {
         let host = Host::builder().data_dir(self.data_dir()?).take_over(false).crash(crash_plan()?);
-        Ok(host.compile_with(itself).open().await?)
+        let host = host.compile_with(itself).open().await?;
+        Ok(self.namespace.as_deref().map_or_else(|| host.clone(), |name| host.namespace(name)))
     }
 
-    /// Opens the data directory, and runs whatever no other process runs.
-    pub async fn open_to_serve(&self) -> Result<Host, Problem> {
-        let private = self.server_config()?.webhooks_to_private;
-        let host = Host::builder().data_dir(self.data_dir()?).webhooks_to_private(private);
+    /// Opens the data directory, and runs whatever no other process runs. What the operator allows is read from `config`, or
+    /// else from the file in the data directory.
+    pub async fn open_to_serve(&self, config: Option<&Path>) -> Result<Host, Problem> {
+        let private = self.server_config(config)?.webhooks_to_private;
+        let mut host = Host::builder().data_dir(self.data_dir()?).webhooks_to_private(private);
+        if let Some(config) = config {
+            host = host.policy_file(config);
+        }
         Ok(host.crash(crash_plan()?).open().await?)
     }
 
-    /// The section `[server]` of the operator's file, if there is one.
-    pub fn server_config(&self) -> Result<Config, Problem> {
-        let path = self.data_dir()?.join("longhaul.toml");
+    /// The section `[server]` of the operator's file, if there is one. A file that was named must be there.
+    pub fn server_config(&self, config: Option<&Path>) -> Result<Config, Problem> {
+        let path = match config {
+            Some(path) => path.to_owned(),
+            None => self.data_dir()?.join("longhaul.toml"),
+        };
         let wrong = |problem: String| Problem::new(format!("{}: {problem}", path.display()));
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
-            Err(error) => return Err(wrong(error.to_string())),
+            Err(error) if config.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Config::default());
+            }
+            Err(error) => return Err(wrong(error.to_string()).hint("docs/longhaul.toml has every key")),
         };
         let policy = Policy::parse(&text).map_err(|error| wrong(error.to_string()))?;
         policy
@@ -70,12 +88,14 @@ impl App {
     /// A command on the same data, to be shown to the person.
     pub fn again(&self, command: &str, id: &TaskId) -> String {
         let from_environment = std::env::var_os("LONGHAUL_DATA").map(PathBuf::from);
-        match &self.data {
+        let data = match &self.data {
             Some(dir) if from_environment.as_ref() != Some(dir) => {
-                format!("longhaul --data {} {command} {id}", quoted(&dir.display().to_string()))
+                format!(" --data {}", quoted(&dir.display().to_string()))
             }
-            _ => format!("longhaul {command} {id}"),
-        }
+            _ => String::new(),
+        };
+        let namespace = self.namespace.as_ref().map(|name| format!(" --namespace {}", quoted(name)));
+        format!("longhaul{data} {command} {id}{}", namespace.unwrap_or_default())
     }
 }
 

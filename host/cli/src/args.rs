@@ -4,15 +4,17 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
 use longhaul::{Limits, Scope, TaskState};
 
-use crate::exit::EXIT_CODES;
 use crate::grant::{From, Grant};
+use crate::help::{self, and_exit_codes};
+use crate::version::VERSION;
 
 /// Runs the long jobs of AI agents: sandboxed WebAssembly tools as background tasks that survive crashes.
 #[derive(Debug, Parser)]
-#[command(name = "longhaul", version, after_help = EXIT_CODES)]
+#[command(name = "longhaul", version, long_version = VERSION.as_str(), after_help = and_exit_codes(help::LONGHAUL))]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -39,38 +41,62 @@ pub enum Command {
     /// Start a tool, show its progress, ask its questions, print its result
     Run(Run),
     /// Tasks: list, show, watch, answer, cancel, replay, remove
-    #[command(subcommand)]
-    Tasks(Tasks),
+    #[command(after_help = help::TASKS)]
+    Tasks {
+        /// The tenant whose tasks they are [default: default]
+        #[arg(long, global = true, value_name = "NS")]
+        namespace: Option<String>,
+        #[command(subcommand)]
+        command: Tasks,
+    },
+    /// Answer what tasks ask, as it comes, whichever process runs them
+    #[command(after_help = help::INBOX)]
+    Inbox(Inbox),
     /// Plugins: add, list, inspect, remove, check an upgrade
-    #[command(subcommand)]
+    #[command(subcommand, after_help = help::PLUGIN)]
     Plugin(Plugin),
     /// Speak MCP on standard input and output, for an agent's client that starts this
-    #[command(after_help = MCP_HELP)]
+    #[command(after_help = help::MCP)]
     Mcp(Mcp),
     /// Serve agents over HTTP, and run whatever there is to run
-    #[command(after_help = SERVE_HELP)]
+    #[command(after_help = help::SERVE)]
     Serve(Serve),
     /// Tokens that agents call a server with: create, list, revoke
-    #[command(subcommand)]
+    #[command(subcommand, after_help = help::TOKEN)]
     Token(Token),
     /// Write everything, as of one moment, to a new file, while other processes go on
-    #[command(after_help = RESTORE_HELP)]
+    #[command(after_help = help::BACKUP)]
     Backup {
         /// Where to; there must be no file yet
         file: PathBuf,
     },
     /// Check the data directory: the database, journals, plugin files; changes nothing
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = and_exit_codes(help::DOCTOR))]
     Doctor,
+    /// Print completions for a shell
+    #[command(after_help = help::COMPLETIONS)]
+    Completions {
+        /// Which one
+        shell: Shell,
+    },
+    /// Print the man page, or write one for each command
+    #[command(after_help = help::MAN)]
+    Man {
+        /// Write them all into this directory, made if it is not there
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
 }
 
-const RESTORE_HELP: &str = "\
-To restore: copy the file into an empty directory as `longhaul.db`, and open that with `--data DIR`. Nobody owns the tasks
-in a backup; whoever opens it takes them over. Stop every process on the old data first: a task must not go on in both.";
-
-const MCP_HELP: &str = "\
-Every installed plugin's tools are offered. A task goes on when the client has gone: while this or any other process serves the
-same data directory, or when one does again. Several may, and `longhaul serve` beside them.";
+#[derive(Debug, Args)]
+pub struct Inbox {
+    /// The tenant whose tasks ask [default: default]
+    #[arg(long, value_name = "NS")]
+    pub namespace: Option<String>,
+    /// Who answers
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+}
 
 #[derive(Debug, Args)]
 pub struct Mcp {
@@ -101,13 +127,11 @@ pub enum McpClient {
     Codex,
 }
 
-const SERVE_HELP: &str = "\
-The section [server] of `longhaul.toml` in the data directory says more, such as the names that the server is called by. On
-loopback a first token is made and shown; on any other address there must be one (`longhaul token create`), and a proxy that
-speaks TLS in front. SIGTERM or Ctrl-C stops it: tasks go on where they stand when it starts again.";
-
 #[derive(Debug, Args)]
 pub struct Serve {
+    /// What the operator allows and how it serves, read from this file instead of `longhaul.toml` in the data directory
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Where to listen [default: 127.0.0.1:7420]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
@@ -130,10 +154,13 @@ pub enum LogFormat {
 #[derive(Debug, Subcommand)]
 pub enum Token {
     /// Make a token and print it, this once
+    #[command(after_help = help::TOKEN_CREATE)]
     Create(CreateToken),
     /// List tokens, without their secrets
+    #[command(after_help = help::TOKEN_LS)]
     Ls,
     /// Let nobody in by a token any more
+    #[command(after_help = help::TOKEN_REVOKE)]
     Revoke {
         /// Its id, as `longhaul token ls` shows it
         id: String,
@@ -159,11 +186,12 @@ pub struct CreateToken {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "longhaul run [OPTIONS] PLUGIN [TOOL] [KEY=VALUE]...",
-    after_help = EXIT_CODES,
-    after_long_help = format!("{RUN_HELP}\n\n{EXIT_CODES}"),
+    after_help = and_exit_codes(help::RUN),
+    after_long_help = and_exit_codes(&format!("{}\n\n{}", help::RUN_MORE, help::RUN)),
 )]
 pub struct Run {
     /// A component file, or the name of an installed plugin
+    #[arg(value_hint = ValueHint::FilePath)]
     pub plugin: String,
     /// The tool, unless the plugin has only one; then the input's properties, typed by the tool's schema
     #[arg(value_name = "TOOL | KEY=VALUE")]
@@ -197,17 +225,6 @@ pub struct Run {
     pub retries: Option<u32>,
 }
 
-const RUN_HELP: &str = "\
-KEY=VALUE takes the type that the tool's schema gives KEY: text as it is, numbers, true or false, JSON for
-arrays and objects. KEY=@FILE reads the value from a file; KEY=@@x is the text `@x`.
-
-Ctrl-C asks the tool to stop; a second one leaves at once, and `longhaul tasks watch ID` takes the task up again.";
-
-const REPLAY_HELP: &str = "\
-Nothing is sent, asked, charged or written, and it does not matter who runs the task or whether it has ended. What the
-guest says is shown as it is replayed, each line after the number of the entry that records it; a line without a number was
-merged into a later entry. A task that has not ended is replayed to the end of its journal, and that is a match.";
-
 /// How questions are answered while a task is followed.
 #[derive(Debug, Args)]
 pub struct Asked {
@@ -225,6 +242,7 @@ pub struct Asked {
 #[derive(Debug, Subcommand)]
 pub enum Tasks {
     /// List tasks, the newest first
+    #[command(after_help = help::LS)]
     Ls {
         /// Only those in this state
         #[arg(long)]
@@ -237,12 +255,13 @@ pub enum Tasks {
         limit: usize,
     },
     /// Show one task: where it stands, what it asks, how it ended
+    #[command(after_help = help::SHOW)]
     Show {
         /// A task's id, or the beginning of it
         id: String,
     },
     /// Show the events so far and go on live; runs the task if no other process does
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = and_exit_codes(help::WATCH))]
     Watch {
         /// A task's id, or the beginning of it
         id: String,
@@ -250,14 +269,19 @@ pub enum Tasks {
         asked: Asked,
     },
     /// Answer a question
+    #[command(after_help = help::ANSWER)]
     Answer(Answer),
     /// Ask a task to stop
+    #[command(after_help = help::CANCEL)]
     Cancel {
         /// A task's id, or the beginning of it
         id: String,
     },
     /// Run a task again from its journal, without effects, and show what it says
-    #[command(after_help = EXIT_CODES, after_long_help = format!("{REPLAY_HELP}\n\n{EXIT_CODES}"))]
+    #[command(
+        after_help = and_exit_codes(help::REPLAY),
+        after_long_help = and_exit_codes(&format!("{}\n\n{}", help::REPLAY_MORE, help::REPLAY)),
+    )]
     Replay {
         /// A task's id, or the beginning of it
         id: String,
@@ -269,6 +293,7 @@ pub enum Tasks {
         until: Option<u64>,
     },
     /// Remove an ended task
+    #[command(after_help = help::RM)]
     Rm {
         /// A task's id, or the beginning of it
         id: String,
@@ -296,13 +321,16 @@ pub struct Answer {
 #[derive(Debug, Subcommand)]
 pub enum Plugin {
     /// Install a component file
+    #[command(after_help = help::ADD)]
     Add {
         /// The component
         file: PathBuf,
     },
     /// List installed plugins
+    #[command(after_help = help::PLUGINS)]
     Ls,
     /// Show what a plugin offers and needs, and which of its needs are granted
+    #[command(after_help = help::INSPECT)]
     Inspect {
         /// A component file, or the name or digest of an installed plugin
         plugin: String,
@@ -311,26 +339,24 @@ pub enum Plugin {
         namespace: String,
     },
     /// Grant something to a plugin, in longhaul.toml
-    #[command(after_help = GRANT_HELP)]
+    #[command(after_help = help::GRANT)]
     Grant(Grants),
     /// Take back what was granted to a plugin, in longhaul.toml
+    #[command(after_help = help::REVOKE)]
     Revoke(Revoke),
     /// Replay the unfinished tasks of a plugin against a new build of it, which is not installed
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = and_exit_codes(help::CHECK_UPGRADE))]
     CheckUpgrade {
         /// The new build: a component of the same plugin
         file: PathBuf,
     },
     /// Remove an installed plugin
+    #[command(after_help = help::PLUGIN_RM)]
     Rm {
         /// Its name or digest
         name: String,
     },
 }
-
-const GRANT_HELP: &str = "\
-It counts at once, for tasks that run too. Secrets are named, never given:
-  longhaul plugin grant remote-job secret:token=build-farm --from env:BUILD_FARM_TOKEN --to api.example.com --as bearer";
 
 #[derive(Debug, Args)]
 pub struct Grants {
@@ -431,9 +457,20 @@ mod tests {
     }
 
     #[test]
+    fn the_namespace_may_stand_before_the_command_or_behind_it() {
+        for words in ["longhaul tasks --namespace acme ls", "longhaul tasks ls --namespace acme"] {
+            let Command::Tasks { namespace, .. } = Cli::try_parse_from(words.split(' ')).unwrap().command else {
+                panic!()
+            };
+            assert_eq!(namespace.as_deref(), Some("acme"));
+        }
+    }
+
+    #[test]
     fn declining_needs_no_reason_and_takes_no_answer() {
         let decline = |words: &str| Cli::try_parse_from(words.split(' '));
-        let Command::Tasks(Tasks::Answer(answer)) = decline("longhaul tasks answer 01K --decline").unwrap().command
+        let Command::Tasks { command: Tasks::Answer(answer), .. } =
+            decline("longhaul tasks answer 01K --decline").unwrap().command
         else {
             panic!()
         };

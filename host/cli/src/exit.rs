@@ -104,7 +104,15 @@ impl From<longhaul::Error> for Problem {
         let problem = Self::new(error.to_string());
         match error {
             Error::Fault(_) => Self { exit: Exit::Broke, ..problem },
-            Error::UnknownTask(_) | Error::AmbiguousTask(_) => problem.hint("`longhaul tasks ls` lists the tasks"),
+            Error::UnknownTask(_) | Error::AmbiguousTask(_) => {
+                problem.hint("`longhaul tasks ls` lists the tasks, with `--namespace NS` those of another tenant")
+            }
+            Error::UndeclaredSetting { plugin, .. } | Error::UndeclaredGrant { plugin, .. } => {
+                problem.hint(format!("`longhaul plugin inspect {plugin}` shows what it declares"))
+            }
+            Error::Policy { .. } => problem.hint("docs/longhaul.toml has every key"),
+            Error::ChildOf { root, .. } => problem.hint(format!("`longhaul tasks rm {root}`")),
+            Error::PluginInUse { .. } => problem.hint("`longhaul tasks ls` lists the tasks"),
             Error::MissingGrant { plugin, kind, name, .. } => problem.hint(match kind {
                 NeedKind::Setting => format!(
                     "or `longhaul plugin grant {plugin} setting:{name}=VALUE`; for this task alone, `--set {name}=VALUE`"

@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use longhaul::{
-    Event, Examination, Finding, Heard, NeedKind, NeedVerdict, Plugin, Replayed, Task, TaskId, TaskUpgrade, Token,
+    AskedQuestion, Event, Examination, Finding, Heard, NeedKind, NeedVerdict, Plugin, Replayed, Task, TaskId,
+    TaskUpgrade, Token,
 };
 use serde::Serialize;
 
@@ -22,6 +23,8 @@ pub enum Line<'a> {
     },
     /// A task, as of now.
     Task(&'a Task),
+    /// A question that is open.
+    Question(&'a AskedQuestion),
     /// A plugin.
     Plugin(&'a Plugin),
     /// A plugin, and what becomes of each of its needs.

@@ -8,10 +8,13 @@ mod exit;
 mod family;
 mod follow;
 mod grant;
+mod help;
+mod inbox;
 mod input;
 mod json;
 mod log;
 mod mcp;
+mod pages;
 mod plugin;
 mod policy_file;
 mod prompt;
@@ -27,6 +30,7 @@ mod tasks;
 mod text;
 mod time;
 mod token;
+mod version;
 mod view;
 mod words;
 
@@ -54,13 +58,16 @@ fn main() -> ExitCode {
     let done = runtime.block_on(async {
         match cli.command {
             Command::Run(args) => run::run(&app, args).await,
-            Command::Tasks(command) => tasks::tasks(&app, command).await,
+            Command::Tasks { namespace, command } => tasks::tasks(&app.within(namespace), command).await,
+            Command::Inbox(args) => inbox::inbox(&app.within(args.namespace), args.by).await,
             Command::Plugin(command) => plugin::plugin(&app, command).await,
             Command::Mcp(args) => mcp::mcp(&app, args).await,
             Command::Serve(args) => serve::serve(&app, args).await,
             Command::Token(command) => token::token(&app, command).await,
             Command::Backup { file } => data::backup(&app, &file).await,
             Command::Doctor => data::doctor(&app),
+            Command::Completions { shell } => pages::completions(shell),
+            Command::Man { dir } => pages::man(&app, dir.as_deref()),
         }
     });
     // Work that blocks, such as a compilation nobody waits for any more, must not keep the program.

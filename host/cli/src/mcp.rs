@@ -17,11 +17,11 @@ pub async fn mcp(app: &App, args: Mcp) -> Result<Exit, Problem> {
         return print_config(app, client, &args);
     }
     // What is demanded of a client is demanded here too.
-    let mut config = app.server_config()?.mcp;
+    let mut config = app.server_config(None)?.mcp;
     config.wait = args.wait.unwrap_or(config.wait);
     config.require_tasks.extend(args.require_tasks);
     let mut signals = Signals::listen(RELEASE).map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
-    let host = app.open_to_serve().await?;
+    let host = app.open_to_serve(None).await?;
     for file in &args.plugins {
         host.install_file(file).await?;
     }

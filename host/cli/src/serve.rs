@@ -18,10 +18,10 @@ use crate::view::say;
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
 pub async fn serve(app: &App, args: Serve) -> Result<Exit, Problem> {
-    let mut config = app.server_config()?;
+    let mut config = app.server_config(args.config.as_deref())?;
     config.listen = args.listen.unwrap_or(config.listen);
     let mut signals = Signals::listen(PATIENCE).map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
-    let host = app.open_to_serve().await?;
+    let host = app.open_to_serve(args.config.as_deref()).await?;
     let served = async {
         for file in &args.plugins {
             let plugin = host.install_file(file).await?;

@@ -33,7 +33,7 @@ pub fn list(tasks: &[Task]) -> Result<(), Problem> {
     table.print()
 }
 
-fn tool(plugin: &str, tool: &str) -> String {
+pub fn tool(plugin: &str, tool: &str) -> String {
     line(&format!("{plugin}/{tool}"))
 }
 
@@ -127,11 +127,7 @@ fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String 
     }
     page.used(&task.usage);
 
-    let mut names = Names::of(task);
-    journal.iter().for_each(|entry| match &entry.kind {
-        EventKind::Child { child, event } => names.learn(Some(child), event),
-        own => names.learn(None, own),
-    });
+    let names = names(task, journal);
     for question in &task.questions {
         let whose = question.task.as_ref().map_or_else(String::new, |child| format!(" of {}", names.get(child)));
         page.heading(&format!("question {}{whose}", question.question));
@@ -161,6 +157,27 @@ fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String 
         page.entry(entry, journal, &names, now);
     }
     page.0
+}
+
+/// The last things that a task did before it asked, for whoever is to answer: `most` at most.
+pub fn so_far(task: &Task, journal: &[Event], most: usize, now: Timestamp) -> String {
+    let names = names(task, journal);
+    let of_use = |entry: &&Event| !matches!(whose(entry).1, EventKind::Started { .. } | EventKind::Question(_));
+    let entries: Vec<_> = journal.iter().filter(of_use).collect();
+    let mut page = Page::default();
+    for entry in entries.iter().skip(entries.len().saturating_sub(most)) {
+        page.entry(entry, journal, &names, now);
+    }
+    page.0
+}
+
+fn names(task: &Task, journal: &[Event]) -> Names {
+    let mut names = Names::of(task);
+    journal.iter().for_each(|entry| match &entry.kind {
+        EventKind::Child { child, event } => names.learn(Some(child), event),
+        own => names.learn(None, own),
+    });
+    names
 }
 
 #[derive(Default)]

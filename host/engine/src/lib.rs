@@ -136,6 +136,7 @@ mod sandbox;
 mod store;
 mod task;
 pub mod testing;
+pub mod versions;
 
 pub use clock::{Clock, RealClock, SimulatedClock, Timestamp};
 pub use error::{Error, PluginError, StoreError};

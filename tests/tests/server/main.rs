@@ -1,6 +1,7 @@
 //! `longhaul serve`: the built binary, called over HTTP. One test binary: each links the whole of wasmtime.
 
 mod access;
+mod config;
 mod connections;
 mod feed;
 mod inbox;

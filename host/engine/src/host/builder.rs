@@ -32,6 +32,7 @@ pub struct HostBuilder {
     data_dir: PathBuf,
     clock: Arc<dyn Clock>,
     policy: Option<Policy>,
+    policy_file: Option<PathBuf>,
     // What is not said here is what the policy says.
     limits: Option<Limits>,
     ceilings: Option<Limits>,
@@ -55,6 +56,7 @@ impl Default for HostBuilder {
             data_dir: PathBuf::from("longhaul-data"),
             clock: Arc::new(RealClock),
             policy: None,
+            policy_file: None,
             limits: None,
             ceilings: None,
             host_limits: None,
@@ -94,6 +96,14 @@ impl HostBuilder {
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
+        self
+    }
+
+    /// Where that is read from instead of `longhaul.toml` in the data directory. Other processes on the same data go by that one
+    /// all the same, unless they are told too.
+    #[must_use]
+    pub fn policy_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.policy_file = Some(path.into());
         self
     }
 
@@ -233,9 +243,10 @@ impl HostBuilder {
     /// [`Error::OutOfRange`] if an option makes no sense; [`Error::Policy`] if `longhaul.toml` does not; [`Error::Store`] with what is wrong with the database. Nothing is
     /// touched then.
     pub async fn open(self) -> Result<Host, Error> {
+        let policy_file = self.policy_file.unwrap_or_else(|| self.data_dir.join("longhaul.toml"));
         let live = match self.policy {
             Some(policy) => LivePolicy::given(policy),
-            None => LivePolicy::open(self.data_dir.join("longhaul.toml"))?,
+            None => LivePolicy::open(policy_file.clone())?,
         };
         let policy = live.current();
         let said = policy.host();
@@ -243,10 +254,8 @@ impl HostBuilder {
             Some(resolve) => Egress::with_resolver(policy.http(), resolve),
             None => Egress::new(policy.http()),
         };
-        let egress = egress.map_err(|problem| {
-            let path = self.data_dir.join("longhaul.toml");
-            Error::Policy { path, error: PolicyError::at("http", problem) }
-        })?;
+        let egress = egress
+            .map_err(|problem| Error::Policy { path: policy_file, error: PolicyError::at("http", problem) })?;
         let heartbeat = self.heartbeat.unwrap_or(said.heartbeat);
         if heartbeat < FASTEST {
             let (value, allowed) = (format!("{heartbeat:?}"), format!("at least {FASTEST:?} must lie between two"));

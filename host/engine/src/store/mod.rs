@@ -44,6 +44,7 @@ pub(crate) use plugins::{
 };
 pub(crate) use questions::{all as replies, asked, one as question, one_asked, still_open};
 pub(crate) use removal::{hide_ended, sweep};
+pub(crate) use schema::SCHEMA;
 pub(crate) use step::{HttpUse, Rebuild, Step, Taken};
 pub(crate) use subscriptions::{
     Held, acknowledge as acknowledge_subscription, claim as claim_subscription, let_go as let_go_of_subscription,

@@ -13,12 +13,15 @@ use crate::StoreError;
 /// released.
 const STEPS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
 
+/// The version that they lead to.
+pub(crate) const SCHEMA: usize = STEPS.len();
+
 /// How long a connection waits for another process's write to end before it says `Locked`.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// The version that this build writes.
 pub(super) fn known() -> i64 {
-    STEPS.len() as i64
+    SCHEMA as i64
 }
 
 /// Opens the connection that writes, and brings the tables up to date.

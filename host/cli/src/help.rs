@@ -1,0 +1,266 @@
+//! The ends of help pages: examples, and what the options do not say. Each example is parsed by a test.
+
+use crate::exit::EXIT_CODES;
+
+pub const LONGHAUL: &str = "\
+Examples:
+  longhaul run csv-profile.wasm csv=@orders.csv     run a plugin's tool here, with progress and questions
+  longhaul serve --plugin csv-profile.wasm          serve agents over HTTP, people at the web inbox
+  longhaul inbox                                    answer what tasks ask, here
+  longhaul tasks ls --state waiting                 what waits
+  longhaul completions bash                         completions for a shell; `longhaul man --dir DIR` writes man pages";
+
+pub const RUN: &str = "\
+Examples:
+  longhaul run csv-profile.wasm csv=@orders.csv
+  longhaul run checklist title='Release 1.4' 'steps=[\"tag it\", \"tell everybody\"]'
+  longhaul run checklist --input @release.json --answer true --by ana --no-input
+  longhaul run site-audit url=https://example.com/ --grant http:example.com --limit run_time=10min
+  longhaul run csv-profile --input - --json";
+
+pub const RUN_MORE: &str = "\
+KEY=VALUE takes the type that the tool's schema gives KEY: text as it is, numbers, true or false, JSON for
+arrays and objects. KEY=@FILE reads the value from a file; KEY=@@x is the text `@x`.
+
+Ctrl-C asks the tool to stop; a second one leaves at once, and `longhaul tasks watch ID` takes the task up again.";
+
+pub const INBOX: &str = "\
+It stays, and shows what is asked anew and what others have settled, whichever process runs the tasks. Enter opens a question,
+Esc offers to decline it or to leave it. Without a terminal it lists what is open, and says how to answer.
+
+Examples:
+  longhaul inbox --by ana
+  longhaul inbox --namespace acme
+  longhaul inbox --json";
+
+pub const TASKS: &str = "\
+An ID may be abbreviated. Tasks of a namespace other than `default` are reached with --namespace.
+
+Examples:
+  longhaul tasks ls
+  longhaul tasks watch 01kb7
+  longhaul tasks show 01kb7 --namespace acme";
+
+pub const LS: &str = "\
+Examples:
+  longhaul tasks ls --state waiting
+  longhaul tasks ls --session thread-7 --limit 10 --json";
+
+pub const SHOW: &str = "\
+Examples:
+  longhaul tasks show 01kb7
+  longhaul tasks show 01kb7 --json";
+
+pub const WATCH: &str = "\
+Examples:
+  longhaul tasks watch 01kb7
+  longhaul tasks watch 01kb7 --answer true --by ana
+  longhaul tasks watch 01kb7 --no-input --json";
+
+pub const ANSWER: &str = "\
+Examples:
+  longhaul tasks answer 01kb7
+  longhaul tasks answer 01kb7 true --by ana
+  longhaul tasks answer 01kb7 '{\"name\": \"Ana\"}' --question 2
+  longhaul tasks answer 01kb7 --decline 'not mine to say'";
+
+pub const CANCEL: &str = "\
+It may be asked more than once. The tool has ten seconds to clean up; a result that comes meanwhile counts.
+
+Examples:
+  longhaul tasks cancel 01kb7";
+
+pub const REPLAY: &str = "\
+Examples:
+  longhaul tasks replay 01kb7
+  longhaul tasks replay 01kb7 --until 40
+  longhaul tasks replay 01kb7 --plugin new/checklist.wasm";
+
+pub const REPLAY_MORE: &str = "\
+Nothing is sent, asked, charged or written, and it does not matter who runs the task or whether it has ended. What the
+guest says is shown as it is replayed, each line after the number of the entry that records it; a line without a number was
+merged into a later entry. A task that has not ended is replayed to the end of its journal, and that is a match.";
+
+pub const RM: &str = "\
+Its journal goes with it, and its children with theirs.
+
+Examples:
+  longhaul tasks rm 01kb7";
+
+pub const PLUGIN: &str = "\
+Examples:
+  longhaul plugin add checklist.wasm
+  longhaul plugin inspect checklist
+  longhaul plugin check-upgrade new/checklist.wasm";
+
+pub const ADD: &str = "\
+It is compiled once, in a process of its own with limits on memory and time. A second build of a name becomes the one that new
+tasks get; tasks that run go on with theirs.
+
+Examples:
+  longhaul plugin add checklist.wasm";
+
+pub const PLUGINS: &str = "\
+Examples:
+  longhaul plugin ls
+  longhaul plugin ls --json";
+
+pub const INSPECT: &str = "\
+Examples:
+  longhaul plugin inspect remote-job.wasm
+  longhaul plugin inspect remote-job --namespace acme";
+
+pub const GRANT: &str = "\
+It counts at once, for tasks that run too. Secrets are named, never given.
+
+Examples:
+  longhaul plugin grant site-audit http:www.example.com
+  longhaul plugin grant remote-job setting:language=de --namespace acme
+  longhaul plugin grant remote-job secret:token=build-farm --from env:BUILD_FARM_TOKEN --to api.example.com --as bearer";
+
+pub const REVOKE: &str = "\
+It counts at once. What a task was given before stays in its journal.
+
+Examples:
+  longhaul plugin revoke site-audit http:www.example.com
+  longhaul plugin revoke remote-job setting:language --namespace acme";
+
+pub const CHECK_UPGRADE: &str = "\
+Examples:
+  longhaul plugin check-upgrade new/checklist.wasm
+  longhaul plugin check-upgrade new/checklist.wasm --json";
+
+pub const PLUGIN_RM: &str = "\
+A plugin that a task needs stays, ended tasks included: they can be replayed as long as they are kept.
+
+Examples:
+  longhaul plugin rm checklist";
+
+pub const MCP: &str = "\
+Every installed plugin's tools are offered. A task goes on when the client has gone: while this or any other process serves the
+same data directory, or when one does again. Several may, and `longhaul serve` beside them.
+
+Examples:
+  longhaul mcp --plugin csv-profile.wasm
+  longhaul mcp --print-config claude-code
+  longhaul mcp --namespace acme --wait 40s";
+
+pub const SERVE: &str = "\
+The section [server] of `longhaul.toml` says more, such as the names that the server is called by. On loopback a first token is
+made and shown; on any other address there must be one (`longhaul token create`), and a proxy that speaks TLS in front. SIGTERM or
+Ctrl-C stops it: tasks go on where they stand when it starts again.
+
+Examples:
+  longhaul serve --plugin csv-profile.wasm
+  longhaul serve --config /etc/longhaul.toml --data /var/lib/longhaul
+  longhaul serve --listen 0.0.0.0:7420 --log-format json";
+
+pub const TOKEN: &str = "\
+Examples:
+  longhaul token create desk --scope answer
+  longhaul token ls";
+
+pub const TOKEN_CREATE: &str = "\
+The token is all that is written to standard output, this once; only a hash of it is kept.
+
+Examples:
+  longhaul token create agent
+  longhaul token create desk --namespace acme --scope answer --expires 90days";
+
+pub const TOKEN_LS: &str = "\
+Examples:
+  longhaul token ls --json";
+
+pub const TOKEN_REVOKE: &str = "\
+It counts at once, for servers that run too.
+
+Examples:
+  longhaul token revoke 9f2c41d07be35a68";
+
+pub const BACKUP: &str = "\
+To restore: copy the file into an empty directory as `longhaul.db`, and open that with `--data DIR`. Nobody owns the tasks
+in a backup; whoever opens it takes them over. Stop every process on the old data first: a task must not go on in both.
+
+Examples:
+  longhaul backup /backups/longhaul-2026-11-30.db";
+
+pub const DOCTOR: &str = "\
+Examples:
+  longhaul doctor
+  longhaul doctor --data /var/lib/longhaul --json";
+
+pub const COMPLETIONS: &str = "\
+Examples:
+  longhaul completions bash > ~/.local/share/bash-completion/completions/longhaul
+  longhaul completions zsh > ~/.zfunc/_longhaul
+  longhaul completions fish > ~/.config/fish/completions/longhaul.fish";
+
+pub const MAN: &str = "\
+Examples:
+  longhaul man | man -l -
+  longhaul man --dir ~/.local/share/man/man1";
+
+/// With what a command's exit code says.
+pub fn and_exit_codes(help: &str) -> String {
+    format!("{help}\n\n{EXIT_CODES}")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory as _, Parser as _};
+
+    use crate::args::Cli;
+
+    /// As a shell takes a line apart, as far as examples need it.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut quote) = (vec![String::new()], None);
+        for c in line.chars() {
+            match (quote, c) {
+                (None, '\'' | '"') => quote = Some(c),
+                (Some(open), c) if open == c => quote = None,
+                (None, ' ') => words.push(String::new()),
+                (None, '|' | '>') => break,
+                (_, c) => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    fn every(command: &Command, name: &str, look: &mut impl FnMut(&str, &Command)) {
+        look(name, command);
+        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+            every(sub, &format!("{name} {}", sub.get_name()), look);
+        }
+    }
+
+    #[test]
+    fn every_command_has_examples_and_they_are_understood() {
+        let mut command = Cli::command();
+        command.build();
+        every(&command, "longhaul", &mut |name, command| {
+            let help = command.clone().render_long_help().to_string();
+            let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{name} has no examples"));
+            let examples: Vec<_> = examples.lines().take_while(|line| line.starts_with("  ")).collect();
+            assert!(!examples.is_empty(), "{name}");
+            for example in examples {
+                // What it does may stand behind it.
+                let example = example.trim_start().split("   ").next().unwrap();
+                assert!(example.starts_with(name), "of {name}: {example}");
+                if let Err(error) = Cli::try_parse_from(words(example)) {
+                    panic!("{example}\n{error}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn what_a_command_is_for_is_said_in_a_line() {
+        let mut command = Cli::command();
+        command.build();
+        every(&command, "longhaul", &mut |name, command| {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(!about.is_empty() && !about.contains('\n'), "{name}: {about:?}");
+        });
+    }
+}
