@@ -1,4 +1,4 @@
-//! A schema with keywords that come seldom; without `$anchor`, which the host takes in no schema of a plugin.
+//! A schema with keywords that come seldom.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ impl JsonSchema for Contact {
         json_schema!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",
-            "$defs": {"address": {"type": "object",
+            "$defs": {"address": {"$anchor": "addressDef", "type": "object",
                 "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
             "properties": {
                 "name": {"type": "string"},

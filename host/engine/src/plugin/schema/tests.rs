@@ -63,7 +63,7 @@ fn a_place_is_told_also_in_a_large_value() {
 
 #[test]
 fn what_is_no_schema_is_refused_with_its_place() {
-    let outside = "leads outside the schema; a reference is `#` or `#/…`, such as `#/$defs/name`";
+    let outside = "leads outside the schema; a reference is `#`, `#/…` or an `$anchor` in it, such as `#/$defs/name`";
     let table = [
         (json!(5), "5 is not a schema".to_owned()),
         (json!({"type": "strin"}), "at `/type`: \"strin\" is not one of JSON's types, or a list of them".into()),
@@ -77,7 +77,17 @@ fn what_is_no_schema_is_refused_with_its_place() {
             format!("at `/$ref`: \"https://example.com/a.json\" {outside}"),
         ),
         (json!({"items": {"$ref": "other.json#/a"}}), format!("at `/items/$ref`: \"other.json#/a\" {outside}")),
-        (json!({"$ref": "#name"}), format!("at `/$ref`: \"#name\" {outside}")),
+        (json!({"$ref": "#na%6De"}), format!("at `/$ref`: \"#na%6De\" {outside}")),
+        (json!({"$ref": "#name"}), "at `/$ref`: there is nothing at \"#name\"".into()),
+        (
+            json!({"$ref": "#a", "$defs": {"b": {"$anchor": "a"}, "c": {"$anchor": "a"}}}),
+            "at `/$defs/c/$anchor`: \"a\" is there twice".into(),
+        ),
+        (
+            // Whoever evaluates it may see the one and not the other.
+            json!({"$ref": "#a", "$dynamicAnchor": "a", "const": {"$anchor": "a"}}),
+            "at `/const/$anchor`: \"a\" is there twice".into(),
+        ),
         (json!({"$ref": ""}), format!("at `/$ref`: \"\" {outside}")),
         (json!({"$ref": "#/$defs/a"}), "at `/$ref`: there is nothing at \"#/$defs/a\"".into()),
         (json!({"$dynamicRef": "#a"}), "at `/$dynamicRef`: a reference is `$ref` with a place in this schema".into()),
@@ -98,6 +108,29 @@ fn what_is_no_schema_is_refused_with_its_place() {
     // Back-references need an engine that backtracks, and that one can be kept busy for years.
     assert!(refused(json!({"pattern": "(a)\\1"})).contains("/pattern"));
     assert!(refused(json!({"pattern": "((a{1000}){1000}){1000}"})).contains("/pattern"));
+}
+
+#[test]
+fn a_place_is_referred_to_by_its_name_too() {
+    let schema = compiled(json!({
+        "$id": "https://example.com/contact",
+        "properties": {"to": {"$ref": "#address"}, "from": {"$ref": "#/$defs/address"}},
+        "$defs": {"address": {
+            "$anchor": "address",
+            "properties": {"street": {"type": "string"}, "next": {"$ref": "#address"}},
+        }},
+    }));
+    assert_eq!(schema.check(&json!({"to": {"street": "a", "next": {"street": "b"}}})), Ok(()));
+    for (value, at) in [
+        (json!({"to": {"street": 1}}), "/to/street"),
+        (json!({"from": {"next": {"next": {"street": 1}}}}), "/from/next/next/street"),
+    ] {
+        assert_eq!(schema.check(&value).unwrap_err(), format!("at `{at}`: 1 is not of type \"string\""));
+    }
+    // A name of something that is no schema names nothing.
+    refused(json!({"$ref": "#a", "const": {"$anchor": "a"}}));
+    // A property may be called so.
+    compiled(json!({"properties": {"$anchor": {"type": "string"}}}));
 }
 
 #[test]
@@ -162,8 +195,14 @@ fn bombs_are_refused() {
     let cycle = "a reference leads back to itself without going on to a part of the value";
     let unfolded = "with its references followed the schema has more than 100000 subschemas; simplify it";
     let beside = "more than 2000 subschemas apply to the same value; simplify it";
+    let named = |next: usize| json!({"$anchor": format!("n{}", next - 1), "allOf": [{"$ref": format!("#n{next}")}, {"$ref": format!("#n{next}")}]});
+    let mut by_name: Map<String, Value> = (1..=40).map(|next| (next.to_string(), named(next))).collect();
+    by_name.insert("end".into(), json!({"$anchor": "n40"}));
     let table = [
         ("a reference to itself", json!({"$ref": "#"}), cycle),
+        ("a reference to itself by name", json!({"$anchor": "a", "$ref": "#a"}), cycle),
+        ("a cycle by name", json!({"$ref": "#a", "$defs": {"a": {"$anchor": "a", "anyOf": [{"$ref": "#"}]}}}), cycle),
+        ("a doubling by name", json!({"$ref": "#n0", "$defs": by_name}), unfolded),
         ("a cycle", json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#"}]}}}), cycle),
         ("a doubling", chain(40, twice, json!(true)), unfolded),
         ("a small doubling", chain(11, twice, json!(true)), beside),

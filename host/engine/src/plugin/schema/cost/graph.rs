@@ -8,10 +8,12 @@ use crate::json::{Problem, brief, child, cut, dialect, problem};
 
 /// Patterns are compiled one by one, each to as much as a mebibyte.
 const MOST_PATTERNS: usize = 200;
-/// Below the root they would begin a schema of its own, in which references mean something else; or they name a target
-/// by other means than its place.
+/// Below the root they would begin a schema of its own, in which references mean something else; or what they refer to
+/// depends on the way to them.
 const NOT_BELOW_THE_ROOT: &[&str] =
-    &["$id", "$schema", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"];
+    &["$id", "$schema", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"];
+/// They give a place a name. In a reference there is no difference between them.
+const NAMES: [&str; 2] = ["$anchor", "$dynamicAnchor"];
 
 /// The subschemas that evaluation can come to. The first is the root.
 pub(super) struct Graph(Vec<Node>);
@@ -36,7 +38,9 @@ impl Graph {
                 nothing_foreign(value, &child("", key))?;
             }
         }
-        let mut builder = Builder { root: schema, index: HashMap::new(), found: Vec::new(), patterns: 0 };
+        let mut names = HashMap::new();
+        find_names(schema, "", &mut names)?;
+        let mut builder = Builder { root: schema, names, index: HashMap::new(), found: Vec::new(), patterns: 0 };
         builder.node(schema, String::new());
         let mut nodes: Vec<Node> = Vec::new();
         // What is found while one is looked at comes later: no recursion, however long a chain of references is.
@@ -153,6 +157,8 @@ impl Node {
 
 struct Builder<'a> {
     root: &'a Value,
+    /// Places that have a name, with their JSON pointers.
+    names: HashMap<&'a str, (&'a Value, String)>,
     /// By address: a place in the schema is one node, however it is come to.
     index: HashMap<*const Value, usize>,
     found: Vec<(&'a Value, String)>,
@@ -174,8 +180,8 @@ impl<'a> Builder<'a> {
             let at = child(at, keyword);
             match (keyword.as_str(), value) {
                 ("$ref", Value::String(reference)) => {
-                    let target = self.target(reference).map_err(|why| problem(&at, why))?;
-                    node.beside.push(self.node(target, reference.trim_start_matches('#').to_owned()));
+                    let (target, at) = self.target(reference).map_err(|why| problem(&at, why))?;
+                    node.beside.push(self.node(target, at));
                 }
                 ("not" | "if" | "then" | "else", value) => node.beside.push(self.node(value, at)),
                 ("allOf" | "anyOf" | "oneOf", Value::Array(items)) => {
@@ -219,22 +225,63 @@ impl<'a> Builder<'a> {
         Ok(node)
     }
 
-    /// What a reference refers to: a place in this schema.
-    fn target(&self, reference: &str) -> Result<&'a Value, String> {
-        unescaped(fragment(reference)?)
-            .and_then(|pointer| self.root.pointer(&pointer))
-            .ok_or_else(|| format!("there is nothing at \"{}\"", cut(reference)))
+    /// What a reference refers to: a place in this schema, and its JSON pointer.
+    fn target(&self, reference: &str) -> Result<(&'a Value, String), String> {
+        let found = match fragment(reference)? {
+            Fragment::Pointer(pointer) => unescaped(pointer)
+                .and_then(|pointer| self.root.pointer(&pointer))
+                .map(|target| (target, pointer.to_owned())),
+            Fragment::Name(name) => self.names.get(name).cloned(),
+        };
+        found.ok_or_else(|| format!("there is nothing at \"{}\"", cut(reference)))
     }
 }
 
-/// The JSON pointer of a reference within the same schema, percent-encoded.
-fn fragment(reference: &str) -> Result<&str, String> {
+/// What a reference within the same schema says after its `#`.
+enum Fragment<'a> {
+    /// A JSON pointer, percent-encoded.
+    Pointer(&'a str),
+    /// An `$anchor`.
+    Name(&'a str),
+}
+
+fn fragment(reference: &str) -> Result<Fragment<'_>, String> {
     match reference.strip_prefix('#') {
-        Some(fragment) if fragment.is_empty() || fragment.starts_with('/') => Ok(fragment),
+        Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => Ok(Fragment::Pointer(pointer)),
+        Some(name) if is_name(name) => Ok(Fragment::Name(name)),
         _ => Err(format!(
-            "\"{}\" leads outside the schema; a reference is `#` or `#/…`, such as `#/$defs/name`",
+            "\"{}\" leads outside the schema; a reference is `#`, `#/…` or an `$anchor` in it, such as `#/$defs/name`",
             cut(reference)
         )),
+    }
+}
+
+/// As the meta-schema has it. A name needs no percent-encoding, so one that has it is none.
+fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'))
+}
+
+/// Finds what has a name, also where it is no schema (a `const`, an example): a name that stands there once can mean
+/// nothing else to whoever evaluates the schema. So no name may stand there twice.
+fn find_names<'a>(
+    value: &'a Value,
+    at: &str,
+    names: &mut HashMap<&'a str, (&'a Value, String)>,
+) -> Result<(), Problem> {
+    match value {
+        Value::Object(members) => members.iter().try_for_each(|(key, member)| {
+            if let (Some(name), true) = (member.as_str(), NAMES.contains(&key.as_str()))
+                && names.insert(name, (value, at.to_owned())).is_some()
+            {
+                return Err(problem(&child(at, key), format_args!("\"{}\" is there twice", cut(name))));
+            }
+            find_names(member, &child(at, key), names)
+        }),
+        Value::Array(items) => {
+            items.iter().zip(0..).try_for_each(|(item, place)| find_names(item, &child(at, place), names))
+        }
+        _ => Ok(()),
     }
 }
 
