@@ -37,6 +37,7 @@ pub struct Seen {
     pub key: Option<String>,
     /// Its header `x-client`.
     pub client: Option<String>,
+    pub traceparent: Option<String>,
     pub body: Bytes,
 }
 
@@ -119,7 +120,8 @@ async fn answer(request: Request, seen: Arc<Mutex<Vec<Seen>>>, mut released: wat
     let header = |name: &str| head.headers.get(name).map(|value| value.to_str().expect("text").to_owned());
     let path = head.uri.path().to_owned();
     let (method, key, client) = (head.method.to_string(), header("idempotency-key"), header("x-client"));
-    lock(&seen).push(Seen { method, path: path.clone(), key, client, body: body.clone() });
+    let traceparent = header("traceparent");
+    lock(&seen).push(Seen { method, path: path.clone(), key, client, traceparent, body: body.clone() });
     if path.starts_with("/held/") {
         // The sender lives as long as the peer.
         let _ = released.wait_for(|released| *released).await;

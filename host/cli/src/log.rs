@@ -11,9 +11,13 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
+/// Messages that `RUST_LOG` alone shows: the MCP SDK holds it for an error when a client goes before it is answered, and warns of
+/// each request that is refused, with all that was asked.
+const QUIET: &str = "rmcp=off";
+
 /// Writes messages of that level, or what `RUST_LOG` says, to standard error.
 pub fn init(level: &str, as_json: bool) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("{level},{QUIET}")));
     let messages = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match as_json {
         true => messages.fmt_fields(JsonFields).event_format(JsonLines).init(),

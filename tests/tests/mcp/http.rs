@@ -1,6 +1,7 @@
 //! The same over HTTP, with tokens.
 
-use longhaul_tests::cli::Cli;
+use longhaul_tests::cli::{Cli, component};
+use longhaul_tests::peer::Peer;
 use longhaul_tests::server::{Agent, Answer, client, json as with_body, send};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -9,11 +10,10 @@ use crate::client::everything;
 
 /// A request of 2026-07-28, with what has to stand in its headers; `name` too where it is given.
 fn request(agent: &Agent, method: &str, mut params: Value, name: Option<&str>) -> RequestBuilder {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": everything(),
-        "io.modelcontextprotocol/clientInfo": {"name": "modern", "version": "1"},
-    });
+    let meta = &mut params["_meta"];
+    meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+    meta["io.modelcontextprotocol/clientCapabilities"] = everything();
+    meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "modern", "version": "1"});
     let request = agent
         .request(Method::POST, "/mcp")
         .header("accept", "application/json, text/event-stream")
@@ -40,6 +40,112 @@ async fn said(agent: &Agent, method: &str, params: Value, name: Option<&str>) ->
 async fn task(agent: &Agent, tool: &str, arguments: Value) -> String {
     let created = said(agent, "tools/call", json!({"name": tool, "arguments": arguments}), Some(tool)).await;
     created["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{created}")).to_owned()
+}
+
+/// Grants the probe requests to the peer.
+fn allow(cli: &Cli, peer: &Peer) {
+    std::fs::create_dir_all(cli.data()).unwrap();
+    std::fs::write(cli.data().join("longhaul.toml"), format!("[plugins.probe]\nhttp = [\"{}\"]\n", peer.rule()))
+        .unwrap();
+}
+
+const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+/// The same trace, under a parent of its own.
+fn goes_on(peer: &Peer) {
+    let seen = peer.seen().pop().expect("a request").traceparent.expect("a trace");
+    assert_eq!((&seen[..36], &seen[52..]), (&TRACE[..36], &TRACE[52..]), "{seen}");
+    assert_ne!(seen, TRACE);
+}
+
+#[tokio::test]
+async fn a_request_of_a_task_carries_the_trace_that_its_call_was_given() {
+    let peer = Peer::start().await;
+    let cli = Cli::new();
+    allow(&cli, &peer);
+    let server = cli.serve(&[]);
+    let agent = server.agent();
+    let input = json!({ "url": peer.url("/a"), "method": "GET" });
+
+    let mut call = json!({"name": "fetch", "arguments": input, "_meta": {"traceparent": TRACE}});
+    let created = said(&agent, "tools/call", call.clone(), Some("fetch")).await;
+    let id = created["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{created}"));
+    assert_eq!(agent.settled(id).await["state"], "completed");
+    goes_on(&peer);
+
+    // What is none is no reason to refuse a call, and goes nowhere.
+    call["_meta"]["traceparent"] = "nonsense".into();
+    let created = said(&agent, "tools/call", call, Some("fetch")).await;
+    let id = created["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{created}"));
+    assert_eq!(agent.settled(id).await["state"], "completed");
+    assert_eq!((peer.seen().len(), &peer.seen()[1].traceparent), (2, &None));
+
+    let body = json!({ "plugin": "probe", "tool": "fetch", "input": input });
+    let start = agent.request(Method::POST, "/v1/tasks").header("traceparent", TRACE);
+    let id = send(with_body(start, &body)).await.is(202).json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(agent.settled(&id).await["state"], "completed");
+    goes_on(&peer);
+}
+
+#[tokio::test]
+async fn a_client_that_goes_before_it_is_answered_is_no_error_in_the_log() {
+    let cli = Cli::new();
+    let server = cli.serve(&["--log-format", "json"]);
+    let agent = server.agent();
+    // It asks, and goes when it has seen that it is listened to.
+    let id = task(&agent, "ask", question()).await;
+    let listen = request(&agent, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}), None);
+    let mut listening = listen.send().await.unwrap();
+    assert!(listening.chunk().await.unwrap().is_some());
+    drop(listening);
+    // And another is refused.
+    let refused = said(&agent, "tools/call", json!({"name": "nothing", "arguments": {}}), Some("nothing")).await;
+    assert_eq!(refused["error"]["code"], -32602);
+    agent.post(format!("/v1/tasks/{id}/questions/1/answer"), json!({"value": true})).await.is(200);
+    agent.settled(&id).await;
+    server.signal("TERM");
+    let done = tokio::task::spawn_blocking(move || server.end()).await.unwrap();
+    let lines = done.stderr.lines().filter(|line| line.starts_with('{'));
+    assert_eq!(lines.collect::<Vec<_>>(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_plugin_with_an_alias_is_listed_and_called_by_it() {
+    let cli = Cli::new();
+    std::fs::create_dir_all(cli.data()).unwrap();
+    std::fs::write(cli.data().join("longhaul.toml"), "[namespaces.default.plugins.probe]\nalias = 'trial'\n").unwrap();
+    let server = cli.serve(&[]);
+    let names = async |agent: &Agent| {
+        let list = said(agent, "tools/list", json!({}), None).await;
+        let names = list["result"]["tools"].as_array().unwrap_or_else(|| panic!("{list}")).iter();
+        names.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let agent = server.agent();
+    assert!(names(&agent).await.iter().all(|name| name.starts_with("trial_")));
+    let called = said(&agent, "tools/call", json!({"name": "trial_noop", "arguments": {}}), Some("trial_noop")).await;
+    assert_eq!(called["result"]["isError"], false, "{called}");
+    let refused = said(&agent, "tools/call", json!({"name": "noop", "arguments": {}}), Some("noop")).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    // An alias of one namespace is none of another.
+    let other = server.agent_with(&cli.token(&["other", "--namespace", "other"]));
+    assert!(names(&other).await.contains(&"noop".to_owned()));
+}
+
+#[tokio::test]
+async fn an_argument_that_stands_in_a_header_too_is_the_same_there_or_the_call_is_refused() {
+    let cli = Cli::new();
+    let server = cli.serve(&["--plugin", &component("conformance")]);
+    let agent = server.agent();
+    let call = || {
+        let call = json!({"name": "test_custom_headers", "arguments": {"region": "eu"}});
+        request(&agent, "tools/call", call, Some("test_custom_headers"))
+    };
+    let done = send(call().header("mcp-param-region", "eu")).await;
+    assert_eq!(messages(&done).pop().unwrap()["result"]["content"][0]["text"], "eu", "{done:?}");
+    for request in [call(), call().header("mcp-param-region", "us"), call().header("mcp-param-region", "=?base64?.?=")]
+    {
+        assert_eq!(send(request).await.is(400).json()["error"]["code"], -32020);
+    }
 }
 
 fn question() -> Value {

@@ -10,6 +10,25 @@ fn ask() -> Value {
 }
 
 #[tokio::test]
+async fn a_plugin_with_an_alias_is_listed_with_it_and_started_by_it_or_by_its_name() {
+    let cli = Cli::new();
+    std::fs::create_dir_all(cli.data()).unwrap();
+    std::fs::write(cli.data().join("longhaul.toml"), "[plugins.probe]\nalias = 'trial'\n").unwrap();
+    let server = cli.serve(&[]);
+    let agent = server.agent();
+    let tools = agent.get("/v1/tools").await.is(200).json();
+    let tools = tools["tools"].as_array().unwrap();
+    assert!(tools.iter().all(|tool| tool["alias"] == "trial" && tool["plugin"] == "probe"), "{tools:?}");
+    for called in ["trial", "probe"] {
+        let task = agent.post("/v1/tasks", json!({ "plugin": called, "tool": "noop" })).await.is(202).json();
+        assert_eq!(task["plugin"], "probe");
+    }
+    std::fs::write(cli.data().join("longhaul.toml"), "").unwrap();
+    agent.post("/v1/tasks", json!({ "plugin": "trial", "tool": "noop" })).await.problem(422, "unknown-plugin");
+    assert_eq!(agent.get("/v1/tools").await.json()["tools"][0].get("alias"), None);
+}
+
+#[tokio::test]
 async fn a_task_is_started_asks_is_answered_and_completes() {
     let cli = Cli::new();
     let server = cli.serve(&[]);

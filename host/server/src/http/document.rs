@@ -34,7 +34,7 @@ macro_rules! shapes {
     };
 }
 
-shapes!(Task TaskAndEvents TaskList Cancelled Settled Waited ToolList PluginList Plugin
+shapes!(ServerEvent Task TaskAndEvents TaskList Cancelled Settled Waited ToolList PluginList Plugin
     FeedPage WebhookList Webhook Secret DeliveryList QuestionList SettledQuestion NeedList Caller Session);
 
 pub(super) fn routes(document: OpenApi) -> Router {

@@ -13,6 +13,7 @@ use longhaul::TaskId;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::document::shapes;
 use super::extract::{Path, Query};
 use crate::rates::Open;
 use crate::server::Shared;
@@ -41,7 +42,7 @@ pub(super) struct After {
         ("Last-Event-ID" = Option<u64>, Header, description = "The `id` of the last event that was seen"),
     ),
     responses(
-        (status = 200, description = "A stream of events", content_type = "text/event-stream", body = String),
+        (status = 200, description = "A stream of events", content_type = "text/event-stream", body = shapes::ServerEvent),
         (status = 204, description = "The task has ended, and there are no events after that one"),
         (status = 404, description = "Refused: there is no such task"),
     ),

@@ -56,7 +56,7 @@ pub(super) struct From {
     ),
     responses(
         (status = 200, description = "A page of items, or a stream of them", content(
-            (shapes::FeedPage = "application/json"), (String = "text/event-stream"))),
+            (shapes::FeedPage = "application/json"), (shapes::ServerEvent = "text/event-stream"))),
         (status = 410, description = "Refused: what came after that cursor is not kept any more"),
     ),
 )]

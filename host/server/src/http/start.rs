@@ -18,7 +18,7 @@ use crate::{Principal, Problem};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewTask {
-    /// The plugin: its name (the newest of that name is run) or its digest.
+    /// The plugin: its name or alias (the newest of that name is run) or its digest.
     plugin: String,
     /// One of the plugin's tools.
     tool: String,

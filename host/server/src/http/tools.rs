@@ -9,13 +9,14 @@ use super::document::shapes;
 use super::extract::{Path, body};
 use crate::{Principal, Problem};
 
-/// Lists the tools of the newest version of each plugin.
+/// Lists the tools of the newest version of each plugin. Where the operator gave a plugin an `alias`, it can be started by that too.
 #[utoipa::path(
     get, path = "/v1/tools", tag = "tools",
     responses((status = 200, description = "The tools", body = shapes::ToolList)),
 )]
 pub(super) async fn tools(caller: Principal) -> Result<axum::Json<Value>, Problem> {
-    let plugins = caller.to_look()?.plugins().await?;
+    let host = caller.to_look()?;
+    let (plugins, policy) = (host.plugins().await?, host.policy());
     let mut tools = Vec::new();
     let mut before: Option<&Plugin> = None;
     for plugin in &plugins {
@@ -26,10 +27,17 @@ pub(super) async fn tools(caller: Principal) -> Result<axum::Json<Value>, Proble
         // As the manifest has them, members that nobody here knows included.
         let mut said = json!(plugin.manifest);
         let said = said["tools"].as_array_mut().map(std::mem::take);
+        let alias = policy.alias(&caller.token().namespace, &plugin.name);
         for mut said in said.into_iter().flatten() {
             said["plugin"] = plugin.name.as_str().into();
             said["version"] = plugin.version.as_str().into();
             said["digest"] = plugin.digest.as_str().into();
+            // What a manifest says so is the plugin's word, not the operator's.
+            match (alias, said.as_object_mut()) {
+                (Some(alias), Some(said)) => said.insert("alias".into(), alias.into()),
+                (None, Some(said)) => said.remove("alias"),
+                (_, None) => None,
+            };
             tools.push(said);
         }
     }

@@ -22,7 +22,7 @@ use super::handle::handle;
 use super::question::{self, Said};
 use super::tools::{Catalog, Offered};
 use super::wait::{Came, Reporter, Wait};
-use super::{Caller, Session, companions, fault, meta, view};
+use super::{Caller, Session, companions, fault, http, meta, view};
 
 /// How long a person has for a form that the client shows within a call.
 const FORM: Duration = Duration::from_secs(600);
@@ -50,7 +50,10 @@ pub async fn call(
         return companion.call(session, &caller, &client, arguments, cx).await.map(Into::into);
     }
     caller.may_look()?;
-    let catalog = Catalog::read(&caller.host).await.map_err(fault)?;
+    let catalog = match http::catalog_of(cx) {
+        Some(catalog) => catalog,
+        None => Catalog::read(&caller.host, &caller.namespace).await.map_err(fault)?.into(),
+    };
     let Some(offered) = catalog.get(&params.name) else {
         let message = format!("there is no tool `{}`; there are: {}", params.name, catalog.names());
         return Err(ErrorData::invalid_params(message, None));
@@ -103,9 +106,9 @@ impl Call<'_> {
     }
 
     fn new_task(&self) -> Result<NewTask, ErrorData> {
-        let Offered { plugin, tool, .. } = self.offered;
+        let Offered { digest, tool, .. } = self.offered;
         let input = Value::Object(self.params.arguments.clone().unwrap_or_default());
-        let mut new = NewTask::new(plugin, &tool.name).input(input);
+        let mut new = NewTask::new(digest, &tool.name).input(input);
         // The SDK takes it out of the parameters.
         let meta: &RequestMetaObject = &self.cx.meta;
         if let Some(key) = meta::text(meta, meta::IDEMPOTENCY_KEY)? {
@@ -122,6 +125,12 @@ impl Call<'_> {
         }
         if let Some(zone) = meta::text(meta, meta::TIME_ZONE)? {
             new = new.time_zone(zone);
+        }
+        // One that is none counts as none, as over HTTP.
+        if let Some(Value::String(trace)) = meta::value(meta, meta::TRACEPARENT)
+            && longhaul::is_traceparent(&trace)
+        {
+            new = new.traceparent(trace);
         }
         Ok(new)
     }

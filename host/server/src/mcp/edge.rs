@@ -1,9 +1,10 @@
-//! What a client's message needs before the SDK reads it: three small repairs, on raw JSON, the same on HTTP and stdio.
+//! What a client's message needs before the SDK reads it: small repairs, on raw JSON, the same on HTTP and stdio.
 //!
 //! | repair | why |
 //! |---|---|
 //! | `subscriptions/listen` that names `taskIds` becomes a method of our own | `rmcp` 3.11 drops `taskIds` when it parses the filter, and refuses to send `notifications/tasks` (comment at `SubscriptionSink::send`) |
 //! | a missing `Mcp-Name` on `tasks/*` is filled from the body | FastMCP does not send it (PrefectHQ/fastmcp#4650), and `rmcp` answers -32020; a wrong one is still refused |
+//! | the end of a session is answered with 204, see [`super::http`] | `rmcp` answers 202, and the Python SDK warns its user of that |
 //! | a browser's `Origin` is checked, see [`super::http`] | `rmcp` checks none while its list of origins is empty |
 
 use serde_json::Value;

@@ -5,7 +5,7 @@ use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam, CustomRequest,
     CustomResult, ErrorCode, ErrorData, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
     InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
-    UpdateTaskParams,
+    Tool, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -13,7 +13,7 @@ use rmcp::{RoleServer, ServerHandler};
 use super::call::unknown;
 use super::client::Client;
 use super::tools::Catalog;
-use super::{Caller, Session, answers, call, edge, fault, listen, question, view};
+use super::{Caller, Session, answers, call, edge, fault, http, listen, question, view};
 
 /// How long a list of tools may be kept by a client, in milliseconds: plugins come and go seldom.
 const TOOLS_TTL_MS: u64 = 60_000;
@@ -49,11 +49,15 @@ impl ServerHandler for Session {
     ) -> Result<ListToolsResult, ErrorData> {
         let caller = self.caller(&cx)?;
         caller.may_look()?;
-        let catalog = Catalog::read(&caller.host).await.map_err(fault)?;
+        let catalog = Catalog::read(&caller.host, &caller.namespace).await.map_err(fault)?;
         let mut list = ListToolsResult::with_all_items(catalog.list(&Client::of(&cx)));
         list.ttl_ms = Some(TOOLS_TTL_MS);
         list.cache_scope = Some(CacheScope::Private);
         Ok(list)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        http::called_tool().filter(|tool| tool.name == name)
     }
 
     async fn call_tool(

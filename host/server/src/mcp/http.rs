@@ -9,14 +9,21 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use futures_util::StreamExt as _;
+use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use longhaul::Scope;
+use rmcp::RoleServer;
+use rmcp::model::Tool;
+use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::client::Client;
+use super::companions;
+use super::tools::Catalog;
 use super::{Face, Session, Whose, edge};
 use crate::server::Shared;
 use crate::{Principal, Problem, principal};
@@ -24,6 +31,22 @@ use crate::{Principal, Problem, principal};
 const METADATA: &str = "/.well-known/oauth-protected-resource";
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+tokio::task_local! {
+    /// What the request calls that is answered in this task.
+    static CALLED: Tool;
+}
+
+/// The tool that is being called: the SDK holds the headers of a call against its schema (`x-mcp-header`, SEP-2243), and asks
+/// for it by name alone.
+pub(super) fn called_tool() -> Option<Tool> {
+    CALLED.try_with(Tool::clone).ok()
+}
+
+/// The tools, if they were read for this request already.
+pub(super) fn catalog_of(cx: &RequestContext<RoleServer>) -> Option<Arc<Catalog>> {
+    cx.extensions.get::<Parts>()?.extensions.get().cloned()
+}
 
 /// The endpoint behind its tokens, and the document that says that there are tokens.
 pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
@@ -79,8 +102,38 @@ async fn repair(State(shared): State<Arc<Shared>>, principal: Principal, request
     {
         parts.headers.insert(NAME, name);
     }
-    let answer = next.run(Request::from_parts(parts, Body::from(body))).await;
+    let called = match called(&parts, &principal).await {
+        Ok(called) => called,
+        Err(problem) => return problem.into_response(),
+    };
+    let tool = called.map(|(catalog, tool)| {
+        parts.extensions.insert(catalog);
+        tool
+    });
+    let is_goodbye = parts.method == Method::DELETE;
+    let answer = next.run(Request::from_parts(parts, Body::from(body)));
+    let mut answer = match tool {
+        Some(tool) => CALLED.scope(tool, answer).await,
+        None => answer.await,
+    };
+    if is_goodbye && answer.status() == StatusCode::ACCEPTED {
+        *answer.status_mut() = StatusCode::NO_CONTENT;
+    }
     answer.map(|body| Body::from_stream(body.into_data_stream().inspect(move |_| _ = &open)))
+}
+
+/// The tool that a call names in its header, as modern ones do, and all there are. What it says in its body has to be the same,
+/// which the SDK sees to.
+async fn called(parts: &Parts, principal: &Principal) -> Result<Option<(Arc<Catalog>, Tool)>, Problem> {
+    let name = parts.headers.get(NAME).and_then(|name| name.to_str().ok());
+    let (Some(name), true) = (name, parts.headers.get(METHOD).is_some_and(|method| method == "tools/call")) else {
+        return Ok(None);
+    };
+    // Who may not look is refused where the call is answered.
+    let (None, Ok(host)) = (companions::named(name), principal.to_look()) else { return Ok(None) };
+    let catalog = Catalog::read(host, &principal.token().namespace).await?;
+    let tool = catalog.get(name).map(|offered| offered.shown(name, &Client::default()));
+    Ok(tool.map(|tool| (Arc::new(catalog), tool)))
 }
 
 /// Says to whom it refuses where to read what it wants (RFC 9728).

@@ -1,4 +1,4 @@
-//! The keys of ours in `_meta`.
+//! The keys in `_meta` that we give a meaning.
 
 use rmcp::model::{ErrorData, RequestMetaObject};
 use serde_json::Value;
@@ -13,11 +13,13 @@ pub const CONTEXT: &str = "io.github.longhaul/context";
 pub const LOCALE: &str = "io.github.longhaul/locale";
 /// With a call: the time zone of that person.
 pub const TIME_ZONE: &str = "io.github.longhaul/time-zone";
+/// With a call: the trace that it belongs to (W3C Trace Context, SEP-414). It is none of ours, so it has no prefix.
+pub const TRACEPARENT: &str = "traceparent";
 /// With a task: how far it is, `{message, done, total, level}`.
 pub const PROGRESS: &str = "io.github.longhaul/progress";
 /// With a result that says `isError`: `{class, code, details}`.
 pub const ERROR: &str = "io.github.longhaul/error";
-/// With a tool: `{plugin, version, tool, pace}`.
+/// With a tool: `{plugin, version, tool, pace}`, and `alias` where the operator gave the plugin one.
 pub const TOOL: &str = "io.github.longhaul/tool";
 
 /// A text of the request's `_meta`.

@@ -171,5 +171,8 @@ fn forbidden(problem: Problem) -> ErrorData {
 
 /// What is nobody's fault but ours.
 fn fault(error: Error) -> ErrorData {
+    if !matches!(error, Error::ShuttingDown) {
+        tracing::error!(%error, "a request over MCP could not be done");
+    }
     ErrorData::internal_error(error.to_string(), None)
 }

@@ -93,6 +93,12 @@ fn name(task: &Task, prompt: &str) -> Result<String, ToolError> {
 
 /// Asks for a confirmation.
 #[longhaul_sdk::tool(read_only)]
+pub fn test_streaming_elicitation(task: &Task, _input: Nothing) -> Result<Output<()>, ToolError> {
+    told(ask(task, "Please confirm", ok())?)
+}
+
+/// Asks for a confirmation.
+#[longhaul_sdk::tool(read_only)]
 pub fn test_input_required_result_request_state(task: &Task, _input: Nothing) -> Result<Output<()>, ToolError> {
     told(format!("state-ok: {}", ask(task, "Please confirm", ok())?))
 }

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use longhaul_sdk::{Output, Part, Task, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub type Nothing = Map<String, Value>;
@@ -50,6 +52,32 @@ pub fn test_multiple_content_types(_task: &Task, _input: Nothing) -> Result<Outp
         .text("Multiple content types test:")
         .part(Part::bytes("image/png", PNG))
         .part(Part::text("application/json", r#"{"test":"data","value":123}"#).named("data.json")))
+}
+
+/// Prints lines.
+#[longhaul_sdk::tool(read_only, pace = quick)]
+pub fn test_logging_tool(_task: &Task, _input: Nothing) -> Result<Output<()>, ToolError> {
+    println!("a line");
+    eprintln!("a line that matters");
+    Ok(Output::new(()).text("done"))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Where {
+    #[schemars(extend("x-mcp-header" = "Region"))]
+    region: String,
+}
+
+/// Has an argument that stands in a header too.
+#[longhaul_sdk::tool(read_only, pace = quick)]
+pub fn test_custom_headers(_task: &Task, input: Where) -> Result<Output<()>, ToolError> {
+    Ok(Output::new(()).text(input.region))
+}
+
+/// Needs a client with tasks: the operator says so.
+#[longhaul_sdk::tool(read_only)]
+pub fn test_missing_capability(_task: &Task, _input: Nothing) -> Result<Output<()>, ToolError> {
+    Ok(Output::new(()).text("done"))
 }
 
 /// Fails.
