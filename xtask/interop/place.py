@@ -2,6 +2,7 @@
 
 import os
 
-URL = os.environ["LONGHAUL_URL"] + "/mcp"
+BASE = os.environ["LONGHAUL_URL"]
+URL = BASE + "/mcp"
 HEADERS = {"Authorization": "Bearer " + os.environ["LONGHAUL_TOKEN"]}
 STDIO = [os.environ["LONGHAUL_BIN"], "--data", os.environ["LONGHAUL_DATA"], "mcp"]

@@ -29,6 +29,7 @@ async def main():
     done = await tools["confirm_delete"].run_async(args={"filename": "a.txt"}, tool_context=None)
     assert done["content"][0]["text"] == "deleted a.txt", done
     await toolset.close()
+    print(f"{len(progress)} notices of progress, a question answered in a form, results")
 
 
 asyncio.run(main())

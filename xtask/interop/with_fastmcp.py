@@ -48,6 +48,7 @@ async def main(over):
         while (status := await task.status()).status == "working":
             await asyncio.sleep(0.2)
         assert status.status == "cancelled", status
+    print("tasks followed: progress in the status, a question answered in a form, results, one cancelled")
 
 
 asyncio.run(main(sys.argv[1]))

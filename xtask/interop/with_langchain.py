@@ -32,6 +32,7 @@ async def main():
     assert len(progress) > 3, progress
     done = text(await tools["confirm_delete"].ainvoke({"filename": "a.txt"}))
     assert done == "deleted a.txt", done
+    print(f"{len(progress)} notices of progress, a question answered in a form, results")
 
 
 asyncio.run(main())

@@ -49,6 +49,8 @@ async def main(mode):
         assert not taken.is_error, taken
         done = await client.call_tool("task_wait", {"task_id": task, "timeout_s": 20})
         assert done.content[0].text == "kept b.txt", done
+    told = f"{len(progress)} notices of progress"
+    print(f"{told}, a question answered in a form over HTTP and by task_answer over stdio, results")
 
 
 asyncio.run(main(sys.argv[1]))

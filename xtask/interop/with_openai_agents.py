@@ -25,6 +25,7 @@ async def main():
         await server.call_tool("task_answer", {"task_id": task["task_id"], "answer": {"confirm": True}})
         done = await server.call_tool("task_wait", {"task_id": task["task_id"], "timeout_s": 20})
         assert done.content[0].text == "deleted a.txt", done
+    print("over HTTP and stdio; a question answered by task_answer, results (it shows no progress and no forms)")
 
 
 asyncio.run(main())

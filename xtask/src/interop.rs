@@ -1,7 +1,7 @@
 //! Clients and suites that others wrote, against the built binary: `cargo xtask interop`.
 //!
 //! They are pinned in `xtask/interop`, and installed once, below the target directory. One after the other is run: they
-//! want the machine for themselves.
+//! want the machine for themselves. `cargo xtask test` does it too, where there are Node and Python.
 
 mod checkers;
 mod clients;
@@ -11,24 +11,35 @@ mod server;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use crate::peers::once;
 use crate::runner::Counts;
-use crate::{paths, process, test, timing};
+use crate::{paths, peers, process, test, timing};
 use server::Server;
 
 /// Longer than any of them takes, on a machine that does other things too.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-type Step = fn(&Place) -> Result<()>;
+/// What the server of all but one is told: the suite wants tools that only clients with tasks may call, and what receives
+/// webhooks here is on this machine.
+const CONFIG: &str = "\
+[server]
+webhooks_to_private = true
+[server.mcp]
+require_tasks = [\"conformance/failing_job\", \"conformance/test_missing_capability\"]
+";
+
+/// Gives what was seen to work.
+type Step = fn(&Place) -> Result<String>;
 
 /// What is run, by the name that one gives to run it alone.
 const STEPS: &[(&str, Step)] = &[
     ("schemathesis", checkers::schemathesis),
+    ("standardwebhooks", |place| place.python("checkers", &["with_webhooks.py"])),
     ("conformance-2026-07-28", |place| conformance::run(place, "2026-07-28")),
     ("conformance-2025-11-25", |place| conformance::run(place, "2025-11-25")),
     ("mcpdo", clients::mcpdo),
@@ -47,9 +58,12 @@ pub fn run(only: &[String]) -> Result<()> {
         let known: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
         bail!("there is no `{unknown}`; there are: {}", known.join(", "));
     }
+    let installing = Installing::begin()?;
     let mut timings = timing::Timings::default();
     test::build(&mut timings)?;
-    let counts = steps(only)?;
+    installing.end()?;
+    let counts = timings.time("clients and suites of others", || steps(only))?;
+    timings.print();
     println!("{} passed, {} failed", counts.passed, counts.failed);
     if counts.failed > 0 {
         bail!("others do not work with what is built");
@@ -57,23 +71,60 @@ pub fn run(only: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs the steps on what is built. One that fails does not stop the others.
+/// What others wrote is being installed. That waits for the network, so a build meanwhile takes no longer.
+pub struct Installing(JoinHandle<Result<()>>);
+
+impl Installing {
+    /// Begins, or says what this machine lacks.
+    pub fn begin() -> Result<Self> {
+        peers::has_npm()?;
+        peers::has_python()?;
+        Ok(Self(thread::spawn(|| {
+            let start = Instant::now();
+            install()?;
+            println!("the clients and suites of others: installed after {:.1} s", start.elapsed().as_secs_f64());
+            Ok(())
+        })))
+    }
+
+    pub fn end(self) -> Result<()> {
+        self.0.join().unwrap_or_else(|_| bail!("the installation of the clients of others panicked"))
+    }
+}
+
+fn install() -> Result<()> {
+    let source = source();
+    peers::once(&home("node"), &source.join("package-lock.json"), || {
+        for name in ["package.json", "package-lock.json"] {
+            fs::copy(source.join(name), home("node").join(name)).with_context(|| format!("cannot copy {name}"))?;
+        }
+        // What the lock file says. `npm ci` would refuse it: it names no version of an optional package for Windows that
+        // the registry does not have.
+        let install = ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"];
+        process::output(Command::new(peers::NPM).current_dir(home("node")).args(install))
+    })?;
+    for venv in ["new", "old", "checkers"] {
+        peers::venv(&home(venv), &source.join(format!("requirements-{venv}.txt")))?;
+    }
+    Ok(())
+}
+
+/// Runs the steps on what is built and installed. One that fails does not stop the others.
 pub fn steps(only: &[String]) -> Result<Counts> {
     let place = Place::prepare()?;
     let mut counts = Counts::default();
     for (name, step) in STEPS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|only| only == name)) {
         let start = Instant::now();
         let done = step(&place);
-        println!(
-            "{:>6.1} s  {}  {name}",
-            start.elapsed().as_secs_f64(),
-            if done.is_ok() { "ok    " } else { "FAILED" }
-        );
+        let took = start.elapsed().as_secs_f64();
         match done {
-            Ok(()) => counts.passed += 1,
+            Ok(worked) => {
+                counts.passed += 1;
+                println!("{took:>6.1} s  ok      {name}: {worked}");
+            }
             Err(problem) => {
                 counts.failed += 1;
-                println!("{problem:#}");
+                println!("{took:>6.1} s  FAILED  {name}\n{problem:#}");
             }
         }
     }
@@ -92,29 +143,8 @@ struct Place {
 
 impl Place {
     fn prepare() -> Result<Self> {
-        let source = source();
-        once(&home("node"), &source.join("package-lock.json"), || {
-            for name in ["package.json", "package-lock.json"] {
-                fs::copy(source.join(name), home("node").join(name)).with_context(|| format!("cannot copy {name}"))?;
-            }
-            let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
-            let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-            process::output(Command::new(npm).current_dir(home("node")).args(install))
-                .context("it needs Node's `npm`, from your system's packages or https://nodejs.org")
-        })?;
-        for venv in ["new", "old", "schemathesis"] {
-            let wanted = source.join(format!("requirements-{venv}.txt"));
-            once(&home(venv), &wanted, || {
-                let python = if cfg!(windows) { "python" } else { "python3" };
-                process::output(Command::new(python).args(["-m", "venv", "--clear"]).arg(home(venv))).context(
-                    "it needs Python 3.11 or newer with `venv`, from your system's packages (`python3-venv`)",
-                )?;
-                let install = ["-m", "pip", "install", "--only-binary", ":all:", "-r"];
-                process::output(Command::new(in_venv(venv)).args(install).arg(&wanted))
-            })?;
-        }
         let dir = tempfile::tempdir().context("a temporary directory")?;
-        let server = Server::start(dir.path(), "conformance")?;
+        let server = Server::start(dir.path(), "conformance", CONFIG)?;
         Ok(Self { server, dir })
     }
 
@@ -122,8 +152,8 @@ impl Place {
         self.dir.path().join("data")
     }
 
-    /// Runs a script of ours with the Python of that environment.
-    fn python(&self, venv: &str, script: &[&str]) -> Result<()> {
+    /// Runs a script of ours with the Python of that environment. Its last line says what it saw.
+    fn python(&self, venv: &str, script: &[&str]) -> Result<String> {
         let mut command = Command::new(in_venv(venv));
         command.current_dir(source()).args(script).env("PYTHONDONTWRITEBYTECODE", "1");
         command
@@ -131,21 +161,25 @@ impl Place {
             .env("LONGHAUL_TOKEN", &self.server.token)
             .env("LONGHAUL_BIN", paths::binary())
             .env("LONGHAUL_DATA", self.data());
-        self.within_the_time(&mut command).map(drop)
+        let said = self.within_the_time(&mut command)?;
+        said.lines().last().map(str::to_owned).context("it ended well, and did not come to its end")
     }
 
-    /// Runs to the end, or until the time is up, and gives what was printed.
+    /// Runs to the end, or until the time is up, and gives what was printed on standard output.
     fn within_the_time(&self, command: &mut Command) -> Result<String> {
-        let log = self.dir.path().join("said");
-        let file = fs::File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        let file = |name: &str| {
+            let path = self.dir.path().join(name);
+            fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))
+        };
+        let read = |name: &str| fs::read(self.dir.path().join(name)).unwrap_or_default();
         // Only to loopback, whatever the machine is set up for.
-        command.env("NO_PROXY", "*").stdin(Stdio::null()).stderr(file.try_clone()?).stdout(file);
+        command.env("NO_PROXY", "*").stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
         let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
         let start = Instant::now();
         let status = loop {
             match child.try_wait().context("cannot wait for it")? {
                 Some(status) => break Some(status),
-                None if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(50)),
+                None if start.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(50)),
                 None => {
                     let _ = child.kill();
                     let _ = child.wait();
@@ -153,11 +187,12 @@ impl Place {
                 }
             }
         };
-        let said = fs::read_to_string(&log).with_context(|| format!("cannot read {}", log.display()))?;
+        let said = String::from_utf8_lossy(&read("stdout")).into_owned();
+        let complained = String::from_utf8_lossy(&read("stderr")).into_owned();
         match status {
             Some(status) if status.success() => Ok(said),
-            Some(status) => bail!("it ended with {status} and said:\n{said}"),
-            None => bail!("it was not done after {PATIENCE:?}; it said:\n{said}"),
+            Some(status) => bail!("it ended with {status} and said:\n{said}{complained}"),
+            None => bail!("it was not done after {PATIENCE:?}; it said:\n{said}{complained}"),
         }
     }
 }

@@ -26,25 +26,42 @@ pub fn run() {
 }
 
 fn dbos() -> Result<()> {
-    let python = if cfg!(windows) { "python" } else { "python3" };
-    needs(Command::new(python).args(["-c", "import sys, venv; assert sys.version_info >= (3, 11)"]))
-        .context("it needs Python 3.11 or newer with `venv`, from your system's packages (`python3-venv`)")?;
     let source = source("dbos");
-    let home = home().join("dbos");
-    let in_venv = home.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    once(&home, &source.join("requirements.txt"), || {
-        process::output(Command::new(python).args(["-m", "venv", "--clear"]).arg(&home))?;
-        let install = ["-m", "pip", "install", "--only-binary", ":all:", "-r"];
-        process::output(Command::new(&in_venv).args(install).arg(source.join("requirements.txt")))
-    })?;
+    let python = venv(&home().join("dbos"), &source.join("requirements.txt"))?;
     let data = data()?;
-    rows("", Command::new(&in_venv).arg(source.join("peer.py")).arg(data.path()))
+    rows("", Command::new(python).arg(source.join("peer.py")).arg(data.path()))
 }
 
+/// A Python of its own with those requirements, installed once.
+pub fn venv(home: &Path, requirements: &Path) -> Result<PathBuf> {
+    let python = home.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    has_python()?;
+    once(home, requirements, || {
+        process::output(Command::new(PYTHON).args(["-m", "venv", "--clear"]).arg(home))?;
+        let install = ["-m", "pip", "install", "--disable-pip-version-check", "--only-binary", ":all:", "-r"];
+        process::output(Command::new(&python).args(install).arg(requirements))
+    })?;
+    Ok(python)
+}
+
+const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
+
+/// Says what is missing where there is no Python that makes environments.
+pub fn has_python() -> Result<()> {
+    needs(Command::new(PYTHON).args(["-c", "import sys, venv, ensurepip; assert sys.version_info >= (3, 11)"]))
+        .context("it needs Python 3.11 or newer with `venv`: on Debian `apt-get install python3-venv`, else from https://python.org")
+}
+
+/// Says what is missing where there is no npm.
+pub fn has_npm() -> Result<()> {
+    needs(Command::new(NPM).arg("--version"))
+        .context("it needs Node's `npm`: on Debian `apt-get install npm`, else from https://nodejs.org")
+}
+
+pub const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
+
 fn restate() -> Result<()> {
-    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
-    needs(Command::new(npm).arg("--version"))
-        .context("it needs Node's `npm`, from your system's packages or https://nodejs.org")?;
+    has_npm()?;
     let source = source("restate");
     let home = home().join("restate");
     let lock = source.join("package-lock.json");
@@ -53,7 +70,7 @@ fn restate() -> Result<()> {
             fs::copy(source.join(name), home.join(name)).with_context(|| format!("cannot copy {name}"))?;
         }
         // Its packages' scripts only report the installation.
-        process::output(Command::new(npm).current_dir(&home).args([
+        process::output(Command::new(NPM).current_dir(&home).args([
             "ci",
             "--ignore-scripts",
             "--no-audit",

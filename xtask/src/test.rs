@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::runner::{self, Counts};
 use crate::timing::Timings;
-use crate::{guests, paths, process, web};
+use crate::{guests, interop, paths, process, web};
 
 /// The guests and the binary; returns the folder of the components.
 pub fn build(timings: &mut Timings) -> Result<PathBuf> {
@@ -53,6 +53,8 @@ pub fn build_with_web(timings: &mut Timings) -> Result<PathBuf> {
 }
 
 fn run_parts(args: &[String], timings: &mut Timings) -> Result<Counts> {
+    // Only with all the rest: a filter is meant for the tests.
+    let installing = if args.is_empty() { others()? } else { None };
     if args.is_empty() {
         timings.time("build the web inbox", web::build_if_possible)?;
     }
@@ -85,7 +87,28 @@ fn run_parts(args: &[String], timings: &mut Timings) -> Result<Counts> {
         })?;
     }
     counts += timings.time("tests of the web inbox", web::test)?.unwrap_or_default();
+    if let Some(installing) = installing {
+        let tried = timings.time("clients and suites of others", || {
+            installing.end()?;
+            interop::steps(&[])
+        });
+        // What was tested before counts, whatever comes of these.
+        counts += tried.unwrap_or_else(|problem| {
+            println!("the clients and suites of others could not be tried: {problem:#}");
+            Counts { passed: 0, failed: 1 }
+        });
+    }
     Ok(counts)
+}
+
+/// Begins to install what others wrote, where that can be done.
+fn others() -> Result<Option<interop::Installing>> {
+    match interop::Installing::begin() {
+        Ok(installing) => Ok(Some(installing)),
+        Err(lacks) => {
+            web::left_out(&format!("the clients and suites of others are not tried: {lacks:#}")).map(|()| None)
+        }
+    }
 }
 
 /// Tells the tests where the things are that they try.

@@ -19,14 +19,15 @@ pub fn with_token(place: &Place) -> Result<(Ends, String)> {
 }
 
 /// Inspector's `mcpdo`: a person is asked in the middle of a task, and answers with another command.
-pub fn mcpdo(place: &Place) -> Result<()> {
+pub fn mcpdo(place: &Place) -> Result<String> {
     let (_proxy, url) = with_token(place)?;
     let home = tempfile::tempdir().context("a temporary directory")?;
     let mcpdo = |args: &[&str]| {
         let mut command = Command::new(node());
         command.arg(module("@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js")).args(args);
-        // It keeps connections in a process of its own, which starts `node` by name.
-        command.env("HOME", home.path()).env("MCP_INSPECTOR_SECRET_STORE", "file");
+        // It keeps connections in a process of its own, which starts `node` by name. The developer's is another one.
+        command.env("HOME", home.path()).env("MCP_INSPECTOR_DAEMON_DIR", home.path());
+        command.env("MCP_INSPECTOR_SECRET_STORE", "file");
         if let Some(bin) = node().parent().filter(|bin| bin.is_absolute()) {
             let path = std::env::var_os("PATH").unwrap_or_default();
             let path = std::env::join_paths(std::iter::once(bin.to_owned()).chain(std::env::split_paths(&path)))?;
@@ -49,7 +50,7 @@ pub fn mcpdo(place: &Place) -> Result<()> {
     })();
     // Its own process must not outlive it.
     let stopped = mcpdo(&["daemon", "stop"]);
-    driven.and(stopped.map(drop))
+    driven.and(stopped.map(|_| "a task followed, its question answered by another command, its result".to_owned()))
 }
 
 /// The object among what was printed.

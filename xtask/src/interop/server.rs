@@ -23,13 +23,11 @@ pub struct Server {
 pub struct Ends(pub Child);
 
 impl Server {
-    /// With that plugin, and its data in `data`, inside of that directory.
-    pub fn start(dir: &Path, plugin: &str) -> Result<Self> {
+    /// With that plugin and configuration, and its data in `data`, inside of that directory.
+    pub fn start(dir: &Path, plugin: &str, config: &str) -> Result<Self> {
         let data = dir.join("data");
         fs::create_dir(&data).with_context(|| format!("cannot create {}", data.display()))?;
-        // The suite wants a tool that only clients with tasks may call.
-        fs::write(data.join("longhaul.toml"), "[server.mcp]\nrequire_tasks = [\"conformance/failing_job\"]\n")
-            .context("cannot write longhaul.toml")?;
+        fs::write(data.join("longhaul.toml"), config).context("cannot write longhaul.toml")?;
         let log = dir.join("server.log");
         let file = fs::File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = Command::new(paths::binary());
