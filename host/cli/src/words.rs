@@ -1,12 +1,11 @@
 //! Entries of a journal in a person's words. Everything that a guest wrote passes through [`crate::text`].
 
 use console::{StyledObject, style};
-use indicatif::HumanBytes;
 use longhaul::{EventKind, Level, OpenQuestion, Progress, Reply, TaskError, TaskState, Timestamp};
 
 use crate::prompt::ask::{in_words, plain};
 use crate::prompt::is_sensitive;
-use crate::text::{line, lines};
+use crate::text::{bytes, line, lines};
 use crate::time;
 
 /// How an entry is told, in one or several lines. None: there is nothing to tell. Of a child it does not say which.
@@ -159,11 +158,6 @@ pub fn counted(update: &Progress) -> String {
     }
 }
 
-/// `12 B`, `3.4 KiB`.
-fn bytes(bytes: u64) -> String {
-    HumanBytes(bytes).to_string()
-}
-
 /// A number without more decimals than a person reads.
 fn number(n: f64) -> String {
     if n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.2}") }
@@ -220,7 +214,7 @@ mod tests {
     fn what_left_the_sandbox_is_told_in_a_line() {
         let request = json!({"kind": "http", "method": "POST", "url": "https://a.example/x?y=1", "status": 201, "sent": 12,
             "received": 3_500, "millis": 1_234, "key": "k"});
-        assert_eq!(told(request), "POST https://a.example/x?y=1 → 201 12 B sent, 3.42 KiB received, 1.2 s");
+        assert_eq!(told(request), "POST https://a.example/x?y=1 → 201 12 B sent, 3.4 KiB received, 1.2 s");
         let failed = json!({"kind": "http", "method": "GET", "url": "https://a.example/\u{1b}[2J", "sent": 0, "received": 0,
             "millis": 30, "error": "no rule allows\u{202e} it"});
         assert_eq!(

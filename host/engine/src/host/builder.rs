@@ -254,8 +254,8 @@ impl HostBuilder {
             Some(resolve) => Egress::with_resolver(policy.http(), resolve),
             None => Egress::new(policy.http()),
         };
-        let egress = egress
-            .map_err(|problem| Error::Policy { path: policy_file, error: PolicyError::at("http", problem) })?;
+        let egress =
+            egress.map_err(|problem| Error::Policy { path: policy_file, error: PolicyError::at("http", problem) })?;
         let heartbeat = self.heartbeat.unwrap_or(said.heartbeat);
         if heartbeat < FASTEST {
             let (value, allowed) = (format!("{heartbeat:?}"), format!("at least {FASTEST:?} must lie between two"));
