@@ -162,8 +162,9 @@ impl Runner {
         how: How,
         mut step: Step,
         unreplayed: Option<Diverged>,
-        parked: Option<Waiting>,
+        parked: Option<(Waiting, u64)>,
     ) -> Result<Next, Error> {
+        let seen = |version| self.inbox(row.n).map(|inbox| inbox.seen(version));
         let now = self.clock.now();
         let fail = |step: &mut Step, broke: Broke, message: String| {
             step.event = Some(LifeEvent::Broke(broke));
@@ -208,6 +209,7 @@ impl Runner {
             }
             How::Interrupted(Interrupted::Waits { waiting, version }) => {
                 step.wait = Some(waiting);
+                step.seen = seen(version);
                 step.fuel = 0;
                 next = Next::RestAt(version);
             }
@@ -234,7 +236,10 @@ impl Runner {
             How::Stopped(Stop::Shutdown) => {
                 // One that waits goes on waiting, whoever runs it next.
                 match parked {
-                    Some(waiting) => step.wait = Some(waiting),
+                    Some((waiting, version)) => {
+                        step.wait = Some(waiting);
+                        step.seen = seen(version);
+                    }
                     None => step.event = Some(LifeEvent::Dropped),
                 }
                 step.fuel = 0;
@@ -248,6 +253,7 @@ impl Runner {
         Ok(match taken {
             Some(taken) if taken.cancel_ticket => Next::CleanUp,
             Some(taken) if taken.ended => Next::Rest,
+            Some(taken) if taken.woken => Next::Again,
             _ => next,
         })
     }
@@ -271,7 +277,7 @@ impl Runner {
                 tracing::debug!("task {task}: {misfit}");
                 Ok(match misfit {
                     Misfit::Ended { state, .. } => {
-                        Some(Taken { found: state, cancel_ticket: true, ended: true, no_child: None })
+                        Some(Taken { found: state, cancel_ticket: true, ended: true, no_child: None, woken: false })
                     }
                     _ => None,
                 })

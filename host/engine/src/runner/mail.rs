@@ -76,14 +76,16 @@ impl Runner {
     /// Fills a live task's inbox from the database.
     pub(super) fn fill(&self, task: i64) -> Result<(), StoreError> {
         let Some(inbox) = self.inbox(task) else { return Ok(()) };
-        let (replies, ended, row) = self.store.read(|sql| {
+        let (upto, replies, ended, row) = self.store.read(|sql| {
             Ok::<_, StoreError>((
+                // First: what arrives between these reads is not taken for seen.
+                store::last_seq(sql, task)?,
                 store::replies(sql, task)?,
                 store::ended_children(sql, task)?,
                 store::run_row(sql, task)?,
             ))
         })?;
-        inbox.fill(replies, ended, row.as_ref().is_some_and(|row| row.cancel), self.clock.now());
+        inbox.fill(upto, replies, ended, row.as_ref().is_some_and(|row| row.cancel), self.clock.now());
         if let Some(row) = row.filter(RunRow::is_over) {
             self.leave_line(task, &Lane::new(&row.namespace, &row.digest));
         }

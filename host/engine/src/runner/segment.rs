@@ -354,8 +354,8 @@ impl<'a> Segment<'a> {
         step
     }
 
-    /// What the guest waits for, if it does.
-    pub fn parked(&self) -> Option<Waiting> {
+    /// What the guest waits for, if it does, and what had arrived when it last looked.
+    pub fn parked(&self) -> Option<(Waiting, u64)> {
         self.run.parked().clone()
     }
 

@@ -24,12 +24,15 @@ struct State {
     cancel: Option<Timestamp>,
     /// Counts changes, so that a change between two looks is noticed.
     version: u64,
+    /// The entry of the journal up to which what arrived is here.
+    upto: u64,
 }
 
 impl Inbox {
-    /// Takes in what the database holds.
-    pub fn fill(&self, replies: Vec<(u32, Option<Reply>)>, ended: Vec<u32>, cancel: bool, now: Timestamp) {
+    /// Takes in what the database holds: all that had arrived when the journal was at `upto`, and perhaps more.
+    pub fn fill(&self, upto: u64, replies: Vec<(u32, Option<Reply>)>, ended: Vec<u32>, cancel: bool, now: Timestamp) {
         let mut state = self.state();
+        state.upto = state.upto.max(upto);
         state.ended.extend(ended);
         for (question, reply) in replies {
             if let Some(reply) = reply {
@@ -47,6 +50,12 @@ impl Inbox {
     /// Counts changes.
     pub fn version(&self) -> u64 {
         self.state().version
+    }
+
+    /// The entry of the journal up to which whoever looked at `version` has seen what arrived; 0 if more is here by now.
+    pub fn seen(&self, version: u64) -> u64 {
+        let state = self.state();
+        if state.version == version { state.upto } else { 0 }
     }
 
     /// How a question was settled, if it was.

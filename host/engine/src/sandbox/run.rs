@@ -45,7 +45,7 @@ pub(crate) struct Run {
     pub requests: mpsc::UnboundedSender<Request>,
     pub crash: Arc<CrashPlan>,
     /// What the guest waits for, while it does.
-    parked: Mutex<Option<Waiting>>,
+    parked: Mutex<Option<(Waiting, u64)>>,
     /// Waits of the guest for something outside of it.
     outside: AtomicU32,
     /// Limits that are nearly used up, and told of.
@@ -301,8 +301,8 @@ impl Run {
         }
     }
 
-    /// What the guest waits for, if it does.
-    pub fn parked(&self) -> MutexGuard<'_, Option<Waiting>> {
+    /// What the guest waits for, if it does, and the inbox's version when it last looked.
+    pub fn parked(&self) -> MutexGuard<'_, Option<(Waiting, u64)>> {
         self.parked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -310,7 +310,7 @@ impl Run {
     /// while, and dropped after that: then this does not return to the guest.
     pub async fn wait(&self, version: u64, on: WaitingOn, until: Option<Timestamp>) -> Result<(), Interrupted> {
         let waiting = Waiting { on, until };
-        *self.parked() = Some(waiting.clone());
+        *self.parked() = Some((waiting.clone(), version));
         let dropped = || Interrupted::Waits { waiting: waiting.clone(), version };
         let mut stopping = self.stopping.clone();
         let elapsed = async {

@@ -209,6 +209,16 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, StoreError>> {
     Ok(Ok(StoredEntry { seq, stamp, body }))
 }
 
+/// Whether something has arrived for the guest after the entry `seq`, from elsewhere: a reply, or the end of a child.
+pub(super) fn arrived(sql: &Connection, task: i64, seq: u64) -> Result<bool, StoreError> {
+    sql.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM entry WHERE task = ?1 AND seq > ?2 AND call IS NULL
+                        AND kind IN ('reply', 'child-ended'))",
+    )
+    .and_then(|mut select| select.query_row(params![task, seq.cast_signed()], |row| row.get(0)))
+    .map_err(failed(WHAT))
+}
+
 pub(super) fn parse(data: &str) -> Result<EventKind, StoreError> {
     serde_json::from_str(data).map_err(damaged(WHAT))
 }

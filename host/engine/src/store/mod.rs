@@ -51,7 +51,7 @@ pub(crate) use subscriptions::{
     one as subscription, seek as seek_subscription,
 };
 pub(crate) use tasks::{
-    Due, Inserted, Locality, NewRow, RunRow, by_prefix, due, expire, input, limits_of, number, owe,
+    Due, Inserted, Locality, NewRow, RunRow, by_prefix, due, expire, input, last_seq, limits_of, number, owe,
     remove as remove_task, run_row, unfinished, unfinished_by_state, view, written_since,
 };
 pub(crate) use tokens::{all as tokens, insert as insert_token, one as token, remove as remove_token};

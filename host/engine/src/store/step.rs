@@ -41,6 +41,9 @@ pub(crate) struct Step {
     pub event: Option<LifeEvent>,
     /// The guest waits, unless the task has been asked to stop meanwhile.
     pub wait: Option<Waiting>,
+    /// Its instance is dropped for that wait, and has seen what arrived up to this entry. If there is more, the task does not
+    /// wait but is queued: nobody else may ever tell of it.
+    pub seen: Option<u64>,
     /// For the end: the result, or why there is none.
     pub outcome: Option<Result<Output, TaskError>>,
     /// The child of which one of the entries tells.
@@ -99,6 +102,8 @@ pub(crate) struct Taken {
     pub cancel_ticket: bool,
     /// Why the child was not taken, nor the entry that tells of it. All else was.
     pub no_child: Option<String>,
+    /// It does not wait: see [`Step::seen`].
+    pub woken: bool,
 }
 
 /// The columns that a step reads and writes.
@@ -172,7 +177,14 @@ impl Step {
         }
         let happened = self.event.is_some() || self.wait.is_some();
         let wait = self.wait.filter(|_| !columns.life.cancel_requested);
-        let wait = wait.map(|Waiting { on, until }| LifeEvent::Wait { on, until });
+        let woken = match self.seen.filter(|_| wait.is_some()) {
+            Some(seen) => events::arrived(tx.sql, task, seen)?,
+            None => false,
+        };
+        let wait = wait.map(|Waiting { on, until }| match woken {
+            true => LifeEvent::Dropped,
+            false => LifeEvent::Wait { on, until },
+        });
         for event in self.event.into_iter().chain(wait) {
             match apply(event, &given) {
                 Ok(more) => effects.extend(more),
@@ -185,7 +197,7 @@ impl Step {
         let nothing = self.entries.is_empty() && self.fuel == 0 && self.run_ms == 0 && self.withdrawn.is_none();
         let nothing = nothing && self.http == HttpUse::default();
         if life == columns.life && effects.is_empty() && nothing {
-            return Ok(Ok(Taken { found, ended: false, cancel_ticket: false, no_child: None }));
+            return Ok(Ok(Taken { found, ended: false, cancel_ticket: false, no_child: None, woken }));
         }
         let no_child = match self.child.take() {
             Some(child) => bear(tx, child, &mut self.entries, columns.life.cancel_requested)?,
@@ -259,7 +271,7 @@ impl Step {
             children::withdraw(tx, task, handle, now)?;
         }
         let cancel_ticket = effects.contains(&Effect::CancelTicket);
-        Ok(Ok(Taken { found, ended, cancel_ticket, no_child }))
+        Ok(Ok(Taken { found, ended, cancel_ticket, no_child, woken }))
     }
 }
 

@@ -329,6 +329,15 @@ pub(crate) fn limits_of(sql: &Connection, n: i64) -> Result<Limits, StoreError> 
         .map_err(failed(WHAT))
 }
 
+/// The last entry of a task's journal.
+pub(crate) fn last_seq(sql: &Connection, n: i64) -> Result<u64, StoreError> {
+    let found = sql
+        .prepare_cached("SELECT last_seq FROM task WHERE n = ?1")
+        .and_then(|mut select| select.query_row(params![n], |row| row.get::<_, i64>(0)).optional())
+        .map_err(failed(WHAT))?;
+    Ok(found.unwrap_or(0).cast_unsigned())
+}
+
 /// What a task was started with.
 pub(crate) fn input(sql: &Connection, n: i64) -> Result<String, StoreError> {
     sql.prepare_cached("SELECT input FROM task WHERE n = ?1")

@@ -122,7 +122,13 @@ impl Runner {
             let plan = plan::plan(journal, row.ticket.as_deref());
             let plan = plan.map_err(|problem| Error::Replay { task: row.id.clone(), problem })?;
             let inbox = Arc::new(Inbox::default());
-            inbox.fill(store::replies(&sql, task)?, store::ended_children(&sql, task)?, row.cancel, self.clock.now());
+            inbox.fill(
+                0,
+                store::replies(&sql, task)?,
+                store::ended_children(&sql, task)?,
+                row.cancel,
+                self.clock.now(),
+            );
             Ok(Kept { row, plan, inbox })
         })
     }
