@@ -114,6 +114,8 @@ async function watch(signal: AbortSignal) {
   const look = gathered(readQuestions);
   const timer = setInterval(() => { if (document.hidden) look(); }, HIDDEN);
   signal.addEventListener("abort", () => clearInterval(timer));
+  // A tab that was opened in the background follows nothing yet.
+  look();
   while (!signal.aborted) {
     await follow({
       path: "/v1/feed?after=latest",
