@@ -128,14 +128,14 @@ impl Cli {
 
     /// The only task there is.
     pub fn only_task(&self) -> Value {
-        let mut tasks = self.run(&["tasks", "ls", "--json"]).exits(0).json();
-        assert_eq!(tasks.len(), 1, "{tasks:?}");
-        tasks.remove(0)
+        self.run(&["tasks", "show", &self.only_id(), "--json"]).exits(0).json().remove(0)
     }
 
     /// The id of the only task there is.
     pub fn only_id(&self) -> String {
-        self.only_task()["id"].as_str().expect("an id").to_owned()
+        let tasks = self.run(&["tasks", "ls", "--json"]).exits(0).json();
+        assert_eq!(tasks.len(), 1, "{tasks:?}");
+        tasks[0]["id"].as_str().expect("an id").to_owned()
     }
 }
 

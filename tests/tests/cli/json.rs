@@ -26,7 +26,10 @@ fn a_run_is_every_event_and_then_the_task() {
     assert_eq!(watched.stdout, done.stdout);
     let shown = cli.run(&["tasks", "show", task["id"].as_str().unwrap(), "--json"]).exits(0).json();
     assert_eq!(shown, std::slice::from_ref(task));
-    assert_eq!(cli.run(&["tasks", "ls", "--json"]).exits(0).json(), std::slice::from_ref(task));
+    // A list is as long as it is: it has everything but the outputs, which may be large.
+    let mut listed = task.clone();
+    assert!(listed.as_object_mut().unwrap().remove("output").is_some(), "{task}");
+    assert_eq!(cli.run(&["tasks", "ls", "--json"]).exits(0).json(), [listed]);
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn what_breaks_a_rule_is_refused_with_its_place() {
             "/tools/0/inputSchema/properties/csv",
             Some(json!({"$ref": "https://example.com/csv.json"})),
             "/tools/0/inputSchema/properties/csv/$ref: \"https://example.com/csv.json\" leads outside the schema; \
-             a reference is `#` or `#/…`, such as `#/$defs/name`",
+             a reference is `#`, `#/…` or an `$anchor` in it, such as `#/$defs/name`",
         ),
         ("/tools/0/outputSchema", Some(json!("array")), "/tools/0/outputSchema: \"array\" is not a schema"),
         ("/tools/0/hints", Some(json!([])), "/tools/0/hints: [] is not an object"),
