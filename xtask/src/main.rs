@@ -7,6 +7,7 @@ mod browser;
 mod components;
 mod debian;
 mod demo;
+mod fuzz;
 mod guests;
 mod interop;
 mod paths;
@@ -86,6 +87,14 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Feed what reads a stranger's bytes with bytes (libFuzzer), and say what broke
+    Fuzz {
+        /// One of journal, rule, policy, manifest, answer, component; all of them when left out
+        target: Option<String>,
+        /// How long each
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+    },
     /// Measure a release build, and DBOS and Restate beside it
     Bench {
         /// The groups of rows: tasks, guest, waiting, peers; all of them when left out
@@ -127,6 +136,7 @@ fn run(command: Command) -> Result<()> {
         Command::Screenshots => test::build_with_web(&mut timing::Timings::default()).and_then(|_| web::screenshots()),
         Command::Demo(options) => demo::run(&options),
         Command::Soak { minutes, seed } => soak::run(minutes, seed),
+        Command::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
         Command::Bench { groups } => bench::run(&groups),
     }
 }
