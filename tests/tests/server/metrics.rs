@@ -28,6 +28,11 @@ async fn the_numbers_say_what_became_of_tasks_by_tool() {
     ] {
         assert!(answer.text.lines().any(|found| found == line), "`{line}` is not in {}", answer.text);
     }
+    for name in ["longhaul_memory_high_water_bytes", "longhaul_fuel_total", "longhaul_run_seconds_total"] {
+        let start = format!("{name}{{plugin=\"probe\",tool=\"noop\"}} ");
+        let value = answer.text.lines().find_map(|line| line.strip_prefix(&start)?.parse::<f64>().ok());
+        assert!(value.is_some_and(|value| value > 0.0 || name.contains("seconds")), "{name} in {}", answer.text);
+    }
 }
 
 #[tokio::test]

@@ -57,6 +57,10 @@ pub struct ToolMetrics {
     pub cancelled: u64,
     /// Instructions executed, about.
     pub fuel: u64,
+    /// How long their guests ran, waits left out.
+    pub run_time: Duration,
+    /// The most bytes of memory that the guest of one of them had.
+    pub memory: u64,
     /// How long they took, from start to end, waits included.
     pub time: Histogram,
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::host::{Histogram, ToolMetrics};
-use crate::store::Tried;
+use crate::store::{Tally, Tried};
 use crate::task::TaskState;
 
 /// Tools that are told apart: each is some lines at every look.
@@ -33,21 +33,23 @@ impl Counts {
         self.lock().queue_time.observe(time);
     }
 
-    /// A task has ended, so long after its start.
-    pub fn ended(&self, plugin: String, tool: String, state: TaskState, took: Duration, fuel: u64) {
+    /// A task has ended.
+    pub fn ended(&self, plugin: String, tool: String, tally: &Tally) {
         let mut counted = self.lock();
         let mut key = (plugin, tool);
         if counted.tools.len() >= TOOLS && !counted.tools.contains_key(&key) {
             key = ("other".to_owned(), "other".to_owned());
         }
         let tool = counted.tools.entry(key).or_default();
-        match state {
+        match tally.state {
             TaskState::Completed => tool.completed += 1,
             TaskState::Cancelled => tool.cancelled += 1,
             _ => tool.failed += 1,
         }
-        tool.fuel = tool.fuel.saturating_add(fuel);
-        tool.time.observe(took);
+        tool.fuel = tool.fuel.saturating_add(tally.fuel);
+        tool.run_time = tool.run_time.saturating_add(tally.ran);
+        tool.memory = tool.memory.max(tally.memory);
+        tool.time.observe(tally.took);
     }
 
     /// An instance was rebuilt from its journal.

@@ -23,9 +23,9 @@ pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedRecei
                 Notice::Entries { .. } | Notice::News { .. } => {}
                 Notice::Outbox => runner.outbox.notify_one(),
                 Notice::Refused => runner.counts.refused(),
-                Notice::Ended { digest, tool, state, took, fuel } => {
+                Notice::Ended { digest, tool, tally } => {
                     let plugin = runner.library.at_hand(&digest).map(|ready| ready.manifest.name.clone());
-                    runner.counts.ended(plugin.unwrap_or(digest), tool, state, took, fuel);
+                    runner.counts.ended(plugin.unwrap_or(digest), tool, &tally);
                 }
                 Notice::Inbox { task } => runner.deliver(task),
                 Notice::Due { at } => runner.due_at(at),

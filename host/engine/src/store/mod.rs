@@ -34,7 +34,7 @@ pub(crate) use events::{all as journal, first_seed, kept, keys_before, of_segmen
 pub(crate) use feed::{last as feed_end, page as feed_page};
 pub(crate) use keys::{code_key, faces_key};
 pub(crate) use list::{count as count_tasks, page as tasks};
-pub(crate) use notice::{Notice, Notify};
+pub(crate) use notice::{Notice, Notify, Tally};
 pub(crate) use owners::{
     Moved, Owners, Predecessor, beat, beats, claim, claim_batch, enrol, forget, others_with_work, release,
 };

@@ -4,6 +4,19 @@ use std::time::Duration;
 
 use crate::task::TaskState;
 
+/// How a task ended, in numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub state: TaskState,
+    /// Since its start.
+    pub took: Duration,
+    /// Its guest, waits left out.
+    pub ran: Duration,
+    pub fuel: u64,
+    /// The most bytes that its guest had.
+    pub memory: u64,
+}
+
 /// Something that was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Notice {
@@ -18,7 +31,7 @@ pub(crate) enum Notice {
     /// There is something to send.
     Outbox,
     /// A task has ended.
-    Ended { digest: String, tool: String, state: TaskState, took: Duration, fuel: u64 },
+    Ended { digest: String, tool: String, tally: Tally },
     /// A guest was refused something.
     Refused,
     /// Another process has committed something.

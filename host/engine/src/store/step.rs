@@ -1,11 +1,12 @@
 //! One step of a task: what its guest did and what happened to it, in one transaction.
 
 use std::ops::AddAssign;
+use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::failure::{damaged, failed};
-use super::notice::Notice;
+use super::notice::{Notice, Tally};
 use super::tasks::{limits, near};
 use super::webhooks::Tidings;
 use super::writer::Tx;
@@ -247,7 +248,7 @@ impl Step {
                 return Err(StoreError::JournalFull { entries, bytes, limit: limits.said(limit) });
             }
         }
-        columns.store(tx, task, now, &used, further)?;
+        let (ran, memory) = columns.store(tx, task, now, &used, further)?;
         if appended.hooked || (appended.news && columns.callback.is_some()) {
             let (namespace, callback) = (columns.namespace.as_str(), columns.callback.as_deref());
             Tidings { namespace, task, callback, first, entries: &entries }.post(tx)?;
@@ -255,7 +256,8 @@ impl Step {
         if let Some(at) = columns.ended_at.filter(|_| !found.is_terminal()) {
             let (digest, tool) = (std::mem::take(&mut columns.digest), std::mem::take(&mut columns.tool));
             let (state, took) = (columns.life.state, at.since(columns.created_at));
-            tx.notices.push(Notice::Ended { digest, tool, state, took, fuel: columns.fuel });
+            let tally = Tally { state, took, ran, fuel: columns.fuel, memory };
+            tx.notices.push(Notice::Ended { digest, tool, tally });
         }
         // From here on the row says where the task stands: those above and below it may write to its journal.
         if let Some(kin) = &columns.kin {
@@ -426,7 +428,15 @@ impl Columns {
         Ok(())
     }
 
-    fn store(&self, tx: &Tx<'_>, task: i64, now: Timestamp, used: &Used, further: bool) -> Result<(), StoreError> {
+    /// Gives how long the task has computed, and the most memory it had.
+    fn store(
+        &self,
+        tx: &Tx<'_>,
+        task: i64,
+        now: Timestamp,
+        used: &Used,
+        further: bool,
+    ) -> Result<(Duration, u64), StoreError> {
         let life = &self.life;
         let waiting = life.waiting.as_ref();
         let until = waiting.and_then(|waiting| waiting.until);
@@ -445,42 +455,47 @@ impl Columns {
                      public_seq = ?22, deaths = iif(?23, 0, deaths), suspect = suspect AND ?2 <> 'running',
                      journal_bytes = ?24, http_exchanges = http_exchanges + ?25, http_bytes = http_bytes + ?26,
                      memory = max(memory, ?27), near = ?28
-                 WHERE n = ?1",
+                 WHERE n = ?1 RETURNING run_ms, memory",
             )
             .map_err(failed(WHAT))?;
         update
-            .execute(params![
-                task,
-                life.state.as_str(),
-                waiting.map(|waiting| waiting.on.as_str()),
-                until.map(millis),
-                due.map(millis),
-                life.attempt,
-                life.failures,
-                life.begun,
-                self.attempt_seq.cast_signed(),
-                self.segment,
-                self.segment_seq.cast_signed(),
-                ticket,
-                self.ticket_same,
-                life.cancel_requested,
-                millis(now),
-                self.ended_at.map(millis),
-                self.last_seq.cast_signed(),
-                self.progress,
-                self.fuel.cast_signed(),
-                used.run_ms.cast_signed(),
-                self.ended_seq.map(u64::cast_signed),
-                self.public_seq.cast_signed(),
-                further,
-                self.journal_bytes.cast_signed(),
-                used.http.exchanges.cast_signed(),
-                used.http.bytes.cast_signed(),
-                used.memory.cast_signed(),
-                self.near.names(),
-            ])
-            .map_err(failed(WHAT))?;
-        Ok(())
+            .query_row(
+                params![
+                    task,
+                    life.state.as_str(),
+                    waiting.map(|waiting| waiting.on.as_str()),
+                    until.map(millis),
+                    due.map(millis),
+                    life.attempt,
+                    life.failures,
+                    life.begun,
+                    self.attempt_seq.cast_signed(),
+                    self.segment,
+                    self.segment_seq.cast_signed(),
+                    ticket,
+                    self.ticket_same,
+                    life.cancel_requested,
+                    millis(now),
+                    self.ended_at.map(millis),
+                    self.last_seq.cast_signed(),
+                    self.progress,
+                    self.fuel.cast_signed(),
+                    used.run_ms.cast_signed(),
+                    self.ended_seq.map(u64::cast_signed),
+                    self.public_seq.cast_signed(),
+                    further,
+                    self.journal_bytes.cast_signed(),
+                    used.http.exchanges.cast_signed(),
+                    used.http.bytes.cast_signed(),
+                    used.memory.cast_signed(),
+                    self.near.names(),
+                ],
+                |row| {
+                    let (ran, memory) = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
+                    Ok((Duration::from_millis(ran.cast_unsigned()), memory.cast_unsigned()))
+                },
+            )
+            .map_err(failed(WHAT))
     }
 }
 

@@ -36,6 +36,14 @@ fn page(metrics: &Metrics) -> String {
     for ((plugin, tool), ended) in &metrics.tools {
         page.line("longhaul_fuel_total", &[("plugin", plugin), ("tool", tool)], ended.fuel);
     }
+    page.family("longhaul_run_seconds_total", "counter", "How long the guests of ended tasks ran, waits left out.");
+    for ((plugin, tool), ended) in &metrics.tools {
+        page.line("longhaul_run_seconds_total", &[("plugin", plugin), ("tool", tool)], ended.run_time.as_secs_f64());
+    }
+    page.family("longhaul_memory_high_water_bytes", "gauge", "The most memory that the guest of an ended task had.");
+    for ((plugin, tool), ended) in &metrics.tools {
+        page.line("longhaul_memory_high_water_bytes", &[("plugin", plugin), ("tool", tool)], ended.memory);
+    }
     page.family("longhaul_task_seconds", "histogram", "From the start of a task to its end, waits included.");
     for ((plugin, tool), ended) in &metrics.tools {
         page.histogram("longhaul_task_seconds", &[("plugin", plugin), ("tool", tool)], &ended.time);

@@ -1,7 +1,7 @@
 //! What the faces of a server add to a task, and what egress adds to a request: all on loopback, in one process.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use longhaul::{Host, NewTask, NewToken};
@@ -25,6 +25,12 @@ const EACH: usize = 100;
 /// Readers of the namespace's feed.
 const READERS: usize = 100;
 
+/// Streams, and as many long polls, that are open while nothing happens.
+const IDLE: usize = 1_000;
+
+/// Requests that are timed for their slowest.
+const ASKED: usize = 2_000;
+
 /// Requests of a guest to a peer.
 const REQUESTS: u32 = 500;
 
@@ -45,6 +51,7 @@ pub async fn rows(dir: &Path) -> Result<()> {
     starts(&host, &agent).await?;
     rates(&agent).await?;
     readers(&host, &agent).await?;
+    crowded(&host, &agent).await?;
     requests(&host).await?;
     let _ = stop.send(());
     serving.await??;
@@ -132,6 +139,39 @@ async fn readers(host: &Host, agent: &Agent) -> Result<()> {
     let rate = (READERS * CALLERS * EACH) as f64 / start.elapsed().as_secs_f64();
     row(&format!("events/s to {READERS} readers of a feed, as tasks end"), &format!("{rate:.0}"), "");
     Ok(())
+}
+
+/// What streams and long polls in which nothing happens cost the others.
+async fn crowded(host: &Host, agent: &Agent) -> Result<()> {
+    let question = json!({ "prompt": "Go on?", "schema": { "type": "boolean" } });
+    let id = host.start(NewTask::new("probe", "ask").input(question)).await?.id;
+    let asked = agent.settled(id.as_str()).await;
+    let after = asked["last_seq"].as_u64().context("the journal has a length")?;
+    let alone = slowest(agent, id.as_str()).await?;
+    let mut idle = JoinSet::new();
+    for _ in 0..IDLE {
+        let mut events = agent.stream("/v1/feed?after=latest", None).await;
+        idle.spawn(async move { drop(events.next().await) });
+        let (agent, path) = (agent.clone(), format!("/v1/tasks/{id}?wait=60s&after={after}"));
+        idle.spawn(async move { drop(agent.get(path).await) });
+    }
+    let beside = slowest(agent, id.as_str()).await?;
+    row("a request over HTTP, p99", &micros(alone), "");
+    row(&format!("  beside {IDLE} idle streams and {IDLE} long polls"), &micros(beside), "");
+    row("    times alone", &format!("{:.2}", beside.as_secs_f64() / alone.as_secs_f64()), "<= 2");
+    ensure!(idle.try_join_next().is_none(), "something has happened in one of them");
+    Ok(())
+}
+
+async fn slowest(agent: &Agent, id: &str) -> Result<Duration> {
+    let mut each = Vec::with_capacity(ASKED);
+    for _ in 0..ASKED {
+        let start = Instant::now();
+        text(&agent.get(format!("/v1/tasks/{id}")).await, 200)?;
+        each.push(start.elapsed());
+    }
+    each.sort_unstable();
+    Ok(each[ASKED * 99 / 100])
 }
 
 /// What rights, limits, address checks and the journal cost a request.
