@@ -112,6 +112,7 @@ impl From<longhaul::Error> for Problem {
             }
             Error::Policy { .. } => problem.hint("docs/longhaul.toml has every key"),
             Error::ChildOf { root, .. } => problem.hint(format!("`longhaul tasks rm {root}`")),
+            Error::UnknownPlugin(_) => problem.hint("`longhaul plugin ls` lists what is"),
             Error::PluginInUse { .. } => problem.hint("`longhaul tasks ls` lists the tasks"),
             Error::MissingGrant { plugin, kind, name, .. } => problem.hint(match kind {
                 NeedKind::Setting => format!(

@@ -28,9 +28,10 @@ pub async fn serve(app: &App, args: Serve) -> Result<Exit, Problem> {
             say(&format!("plugin {} {}", line(&plugin.name), line(&plugin.version)));
         }
         let token = first_token(&host, config.listen).await?;
-        let listener = TcpListener::bind(config.listen)
-            .await
-            .map_err(|e| Problem::new(format!("cannot listen on {}: {e}", config.listen)))?;
+        let listener = TcpListener::bind(config.listen).await.map_err(|e| {
+            Problem::new(format!("cannot listen on {}: {e}", config.listen))
+                .hint("`--listen` names another address; port 0 is any that is free")
+        })?;
         config.listen = listener.local_addr().unwrap_or(config.listen);
         let listen = config.listen;
         let server = Server::new(host.clone(), config);

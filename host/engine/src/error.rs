@@ -19,7 +19,7 @@ pub enum Error {
     #[error("{0}")]
     Plugin(#[from] PluginError),
     /// No plugin of that name or digest is installed.
-    #[error("no plugin `{0}` is installed; `longhaul plugin ls` lists what is")]
+    #[error("no plugin `{0}` is installed")]
     UnknownPlugin(String),
     /// The plugin has no such tool.
     #[error("plugin `{plugin}` has no tool `{tool}`; it has: {}", .has.join(", "))]

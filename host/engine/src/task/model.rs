@@ -82,10 +82,10 @@ impl FromStr for TaskState {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        [Self::Queued, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Cancelled]
-            .into_iter()
+        let all = [Self::Queued, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Cancelled];
+        all.into_iter()
             .find(|state| state.as_str() == s)
-            .ok_or_else(|| format!("`{s}` is no task state"))
+            .ok_or_else(|| format!("`{s}` is no task state; there are: {}", all.map(Self::as_str).join(", ")))
     }
 }
 

@@ -99,7 +99,7 @@ pub(super) async fn start(
             StatusCode::UNPROCESSABLE_ENTITY,
             "unknown-plugin",
             "There is no such plugin",
-            error.to_string(),
+            format!("{error}; `GET /v1/tools` lists what there is"),
         ),
         error => error.into(),
     })?;
