@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::{paths, process};
 
 /// What there is to fuzz: a binary `fuzz_NAME` of the workspace `fuzz`, and perhaps inputs to begin with in `fuzz/seeds/NAME`.
-const TARGETS: [&str; 6] = ["journal", "rule", "policy", "manifest", "answer", "component"];
+const TARGETS: [&str; 7] = ["journal", "rule", "policy", "manifest", "answer", "component", "plugin"];
 
 /// Runs one target, or all of them, each for that many seconds. What it finds is in `target/fuzz`.
 pub fn run(target: Option<&str>, seconds: u64) -> Result<()> {
