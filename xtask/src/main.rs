@@ -15,6 +15,7 @@ mod peers;
 mod process;
 mod runner;
 mod rustup;
+mod semver;
 mod soak;
 mod stdlib;
 mod test;
@@ -89,11 +90,16 @@ enum Command {
     },
     /// Feed what reads a stranger's bytes with bytes (libFuzzer), and say what broke
     Fuzz {
-        /// One of journal, rule, policy, manifest, answer, component; all of them when left out
+        /// One of journal, rule, policy, manifest, answer, component, plugin; all of them when left out
         target: Option<String>,
         /// How long each
         #[arg(long, default_value_t = 60)]
         seconds: u64,
+    },
+    /// Compare what the crates offer with the last release, and say what would break those who build on them
+    Semver {
+        /// What to compare with, as git names it; the newest tag `v*` when left out
+        baseline: Option<String>,
     },
     /// Measure a release build, and DBOS and Restate beside it
     Bench {
@@ -137,6 +143,7 @@ fn run(command: Command) -> Result<()> {
         Command::Demo(options) => demo::run(&options),
         Command::Soak { minutes, seed } => soak::run(minutes, seed),
         Command::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
+        Command::Semver { baseline } => semver::run(baseline.as_deref()),
         Command::Bench { groups } => bench::run(&groups),
     }
 }
