@@ -4,46 +4,51 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
+use std::time::Duration;
 
 /// Bytes of a key.
 pub(crate) const KEY: usize = 32;
 
 /// Bytes of a tag, which stands after the code.
-const TAG: usize = 32;
+const TAG: usize = blake3::OUT_LEN;
 
 /// Bytes of a file that is looked at. The code of the largest component has some hundred MB.
 const LARGEST: u64 = 1 << 30;
 
-/// What is mixed into every tag, so that the key makes no other.
-const PURPOSE: &[u8] = b"longhaul compiled code 1\0";
+/// The last part of the name of a file that is being written.
+const UNFINISHED: &str = "new";
 
-/// Tells code that a host on this data wrote from all other.
-#[derive(Clone)]
-pub(crate) struct Seal(Hmac<Sha256>);
+/// How long the code of another version of the engine is kept: until it is plain that nobody goes back to it.
+const LEFT: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+/// What the key of the tags is derived for, so that the data directory's key makes no other tag.
+const PURPOSE: &str = "longhaul 2026-11 tags of compiled code";
+
+/// Tells code that a host on this data wrote from all other. All of a plugin's code is read for its tag at each start, and
+/// of what makes one BLAKE3 is the fastest by far.
+pub(crate) struct Seal(blake3::Hasher);
 
 impl Seal {
     /// A seal for code of the engine that `engine` distinguishes.
     pub fn new(key: &[u8; KEY], engine: &str) -> Self {
-        // A key of any length is taken; this one has a block's.
-        let mut block = [0; 64];
-        block[..KEY].copy_from_slice(key);
-        Self(Hmac::new(&block.into()).chain_update(PURPOSE).chain_update(engine).chain_update([0]))
+        let mut tags = blake3::Hasher::new_keyed(&blake3::derive_key(PURPOSE, key));
+        tags.update(engine.as_bytes()).update(&[0]);
+        Self(tags)
     }
 
-    fn of(&self, digest: &str, code: &[u8]) -> Hmac<Sha256> {
-        self.0.clone().chain_update(digest).chain_update([0]).chain_update(code)
+    fn of(&self, digest: &str, code: &[u8]) -> blake3::Hash {
+        self.0.clone().update(digest.as_bytes()).update(&[0]).update(code).finalize()
     }
 
     /// The code of a plugin, if `file` is that and its tag, and nothing else.
     pub fn open(&self, digest: &str, mut file: Vec<u8>) -> Result<Vec<u8>, &'static str> {
         let Some(length) = file.len().checked_sub(TAG) else { return Err("it is cut off") };
         let tag = file.split_off(length);
-        match self.of(digest, &file).verify_slice(&tag) {
-            Ok(()) => Ok(file),
-            Err(_) => Err("no host on this data wrote it for this plugin, or it has changed since"),
+        // Compared in constant time.
+        if self.of(digest, &file) == *tag.as_slice() {
+            Ok(file)
+        } else {
+            Err("no host on this data wrote it for this plugin, or it has changed since")
         }
     }
 }
@@ -78,6 +83,7 @@ impl Cache {
                 return None;
             }
         }
+        tidy(&dir);
         Some(Self { dir, seal: Seal::new(key, engine) })
     }
 
@@ -100,11 +106,11 @@ impl Cache {
         let path = self.path(digest);
         // Whole or not at all: another may be reading it, or writing it at the same time, and after a power cut a file
         // that was renamed and not synced may have holes.
-        let temporary = path.with_extension(format!("{}.new", ulid::Ulid::generate()));
-        let tag = self.seal.of(digest, code).finalize().into_bytes();
+        let temporary = path.with_extension(format!("{}.{UNFINISHED}", ulid::Ulid::generate()));
+        let tag = self.seal.of(digest, code);
         let written = private(&temporary).and_then(|mut file| {
             file.write_all(code)?;
-            file.write_all(&tag)?;
+            file.write_all(tag.as_bytes())?;
             file.sync_all()?;
             std::fs::rename(&temporary, &path)
         });
@@ -121,6 +127,23 @@ impl Cache {
 
     fn path(&self, digest: &str) -> PathBuf {
         self.dir.join(digest).with_extension("cwasm")
+    }
+}
+
+/// Removes what other versions have left that nobody has written to for long, and what was not finished.
+fn tidy(dir: &Path) {
+    let old = |path: &Path| {
+        let modified = std::fs::symlink_metadata(path).and_then(|found| found.modified());
+        modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > LEFT))
+    };
+    let entries = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    // Whatever can't be removed only takes room; and an older version that still runs compiles again.
+    for folder in dir.parent().into_iter().flat_map(entries).filter(|folder| folder != dir && old(folder)) {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    let unfinished = |path: &PathBuf| path.extension().is_some_and(|extension| extension == UNFINISHED);
+    for file in entries(dir).filter(unfinished).filter(|file| old(file)) {
+        let _ = std::fs::remove_file(file);
     }
 }
 
@@ -203,6 +226,26 @@ mod tests {
         assert_eq!(other.load("a"), None, "the code of another engine");
         let key = Cache::open(dir.path(), ENGINE, &[8; KEY]).unwrap();
         assert_eq!(key.load("a"), None, "code that another data directory's host wrote");
+    }
+
+    #[test]
+    fn code_of_other_versions_is_removed_when_nobody_has_used_it_for_long() {
+        let dir = tempfile::tempdir().unwrap();
+        let long_ago = std::time::SystemTime::now() - LEFT - Duration::from_secs(60);
+        let other = Cache::open(dir.path(), "fedcba9876543210", &[7; KEY]).unwrap();
+        other.save("a", b"code").unwrap();
+        let own = cache(dir.path());
+        own.save("a", b"code").unwrap();
+        let unfinished = own.dir.join("b.01j.new");
+        std::fs::write(&unfinished, "co").unwrap();
+        cache(dir.path());
+        assert!(other.load("a").is_some() && unfinished.exists(), "somebody may be at it");
+        for place in [&other.dir, &own.dir, &own.path("a"), &unfinished] {
+            File::open(place).unwrap().set_modified(long_ago).unwrap();
+        }
+        cache(dir.path());
+        assert!(!other.dir.exists() && !unfinished.exists());
+        assert_eq!(own.load("a").as_deref(), Some(&b"code"[..]), "its own stays");
     }
 
     #[test]

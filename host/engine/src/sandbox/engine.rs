@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig};
 
+use super::guest::{Guest, linker};
 use crate::{HostLimits, Limits};
 
 /// How often epochs tick: the grain of the backstop that yields between guests.
@@ -75,6 +77,8 @@ fn pool(most: &Limits, host: &HostLimits) -> PoolingAllocationConfig {
 /// An engine, and the thread that ticks for it.
 pub(crate) struct Sandbox {
     pub engine: Engine,
+    /// All that a guest may import. It is the same for each, and takes longer to make than a plugin to load.
+    pub(super) linker: Linker<Guest>,
     /// The most that a guest may have, and what any may use of the host.
     pub most: Limits,
     pub host: HostLimits,
@@ -93,9 +97,10 @@ impl Sandbox {
         let engine = Engine::new(&config)?;
         let stop = Arc::new(AtomicBool::new(false));
         let (weak, stopped) = (engine.weak(), stop.clone());
+        let linker = linker(&engine)?;
         // A thread of its own: on the async runtime it would stop when guests starve that.
         std::thread::Builder::new().name("longhaul-epochs".into()).spawn(move || tick(&weak, &stopped))?;
-        Ok(Self { engine, most: *most, host: *host, stop })
+        Ok(Self { engine, linker, most: *most, host: *host, stop })
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn store(engine: &Engine, run: Arc<Run>, wasi: WasiCtx, fuel: u64) ->
 }
 
 /// Everything that a guest may import: the contract, and WASI 0.2 with clocks, polling, standard output and HTTP of ours.
-pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
+pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     super::wasi::shadow(&mut linker)?;

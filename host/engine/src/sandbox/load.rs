@@ -7,7 +7,7 @@ use wasmtime::component::Component;
 
 use super::bindings::PluginPre;
 use super::engine::Sandbox;
-use super::guest::{Guest, linker};
+use super::guest::Guest;
 use crate::PluginError;
 use crate::limits::{HostLimit, Limit};
 
@@ -106,7 +106,7 @@ fn link(sandbox: &Sandbox, component: &Component) -> Result<Loaded, PluginError>
         return Err(PluginError::UnknownImport(name.to_owned()));
     }
     let invalid = |error: wasmtime::Error| PluginError::Invalid(chain(&error));
-    let pre = linker(engine).and_then(|linker| linker.instantiate_pre(component)).map_err(invalid)?;
+    let pre = sandbox.linker.instantiate_pre(component).map_err(invalid)?;
     let pre = PluginPre::new(pre).map_err(invalid)?;
     Ok(Loaded { pre, engine: engine.clone(), wasm_stack: sandbox.host.wasm_stack })
 }
