@@ -26,6 +26,19 @@ pub fn with_manifest(name: &str, manifest: &str) -> Vec<u8> {
     encode(&text(name, manifest))
 }
 
+/// One that loops, with more in its module.
+pub fn with_more(more: &str) -> Vec<u8> {
+    let shell = text("loop", &manifest("bomb", r#"{"type":"object"}"#));
+    let (module, _) = shell.rsplit_once(')').expect("it is a module");
+    encode(&format!("{module}{more})"))
+}
+
+/// One with a function of a million instructions, and jumps between them all.
+pub fn enormous() -> Vec<u8> {
+    let step = "(block $b (br_if $b (local.get 0)) (local.set 1 (i32.mul (local.get 1) (i32.add (local.get 0) (local.get 1)))))";
+    with_more(&format!("(func (param i32) (result i32) (local i32) {} (local.get 1))", step.repeat(150_000)))
+}
+
 /// A core module with a shell around it, in text.
 pub fn text(name: &str, manifest: &str) -> String {
     let mut body = read(name);

@@ -50,7 +50,7 @@ impl App {
         if let Some(config) = config {
             host = host.policy_file(config);
         }
-        Ok(host.crash(crash_plan()?).open().await?)
+        Ok(host.crash(crash_plan()?).compile_with(itself).open().await?)
     }
 
     /// The section `[server]` of the operator's file, if there is one. A file that was named must be there.

@@ -48,7 +48,7 @@ impl PolicyFile {
         Ok(file)
     }
 
-    /// Writes a new file, and puts it in the place of the old one. A link stays one.
+    /// Writes a new file, and puts it in the place of the old one, for the same to read. A link stays one.
     fn replace(&self, text: &str) -> io::Result<()> {
         let target = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let unfinished = target.with_extension(format!("{}.unfinished", std::process::id()));
@@ -57,6 +57,9 @@ impl PolicyFile {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let written = options.open(&unfinished).and_then(|mut file| {
+            if let Ok(old) = fs::metadata(&target) {
+                like(&old, &file)?;
+            }
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             fs::rename(&unfinished, &target)
@@ -71,4 +74,18 @@ impl PolicyFile {
             None => Ok(()),
         }
     }
+}
+
+/// Gives a new file the owner and the mode of the one that it replaces: a server that runs as somebody else reads it, and would
+/// go on with what it knows when it no longer can.
+fn like(old: &fs::Metadata, new: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        let is = new.metadata()?;
+        if (is.uid(), is.gid()) != (old.uid(), old.gid()) {
+            fchown(new, Some(old.uid()), Some(old.gid()))?;
+        }
+    }
+    new.set_permissions(old.permissions())
 }

@@ -145,17 +145,20 @@ fn a_grant_that_makes_no_sense_is_refused_and_nothing_is_written() {
 
 #[cfg(unix)]
 #[test]
-fn the_file_is_its_owners_alone_and_a_link_to_it_stays_one() {
+fn a_new_file_is_its_owners_alone_and_a_link_to_it_stays_one() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let cli = Cli::new();
-    let elsewhere = cli.file("policy.toml", POLICY);
     std::fs::create_dir_all(cli.data()).unwrap();
     let path = cli.data().join("longhaul.toml");
+    let grant = ["plugin", "grant", "other", "tool:csv-profile/profile_csv"];
+    cli.run(&grant).exits(0);
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    std::fs::remove_file(&path).unwrap();
+    let elsewhere = cli.file("policy.toml", POLICY);
     symlink(&elsewhere, &path).unwrap();
-    cli.run(&["plugin", "grant", "other", "tool:csv-profile/profile_csv"]).exits(0);
+    cli.run(&grant).exits(0);
     assert!(path.symlink_metadata().unwrap().is_symlink());
     assert!(policy(&cli).contains("csv-profile/profile_csv"));
-    assert_eq!(elsewhere.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let left: Vec<_> =
         elsewhere.parent().unwrap().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("unfinished")), "{left:?}");
@@ -174,4 +177,23 @@ fn promise_5_a_process_that_runs_sees_a_grant_at_once() {
     let (code, output) = at.end();
     assert_eq!(code, 0, "{output}");
     assert!(output.contains("good-day"), "{output}");
+}
+
+/// A server that runs as somebody else reads the file.
+#[cfg(unix)]
+#[test]
+fn promise_5_a_grant_leaves_the_file_to_whoever_could_read_it() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    let cli = with_policy(POLICY);
+    let file = cli.data().join("longhaul.toml");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    // Only root can give files away.
+    let given = chown(&file, Some(65_534), Some(65_534)).is_ok();
+    let before = std::fs::metadata(&file).unwrap();
+    cli.run(&["plugin", "grant", "other", "http:c.example.com"]).exits(0);
+    let after = std::fs::metadata(&file).unwrap();
+    let who = |found: &std::fs::Metadata| (found.mode() & 0o777, found.uid(), found.gid());
+    assert_eq!(who(&after), who(&before));
+    assert!(!given || after.uid() == 65_534);
+    assert_ne!(after.ino(), before.ino(), "whoever reads it meanwhile finds a whole one");
 }

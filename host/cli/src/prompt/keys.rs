@@ -72,11 +72,12 @@ mod terminal {
             raw.special_codes[SpecialCodeIndex::VQUIT] = 0;
             raw.special_codes[SpecialCodeIndex::VMIN] = 1;
             raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+            let (stopped, stop) = io::pipe()?;
             *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
             tcsetattr(stdin(), OptionalActions::Flush, &raw)?;
             let _ = io::stderr().write_all(PASTE_ON);
-            let (stopped, stop) = io::pipe()?;
-            let reader = std::thread::Builder::new().name("keys".into()).spawn(move || read(&stopped, &send))?;
+            let reader = std::thread::Builder::new().name("keys".into()).spawn(move || read(&stopped, &send));
+            let reader = reader.inspect_err(|_| restore())?;
             Ok(Self { stop: Some(stop), reader: Some(reader) })
         }
     }

@@ -6,10 +6,12 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Where clouds answer whoever asks with the machine's credentials. The IPv4 one is link-local as well.
-const METADATA: [IpAddr; 4] = [
+const METADATA: [IpAddr; 5] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     // Alibaba's is in the carrier-grade range, Amazon's in the unique-local one; both would else be merely private.
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    // Azure's is like any other <https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16>.
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
@@ -156,6 +158,7 @@ mod tests {
             ("169.254.1.1", Kind::LinkLocal),
             ("169.254.169.254", Kind::Metadata),
             ("100.100.100.200", Kind::Metadata),
+            ("168.63.129.16", Kind::Metadata),
             ("0.0.0.0", Kind::Unspecified),
             ("0.1.2.3", Kind::Reserved),
             ("224.0.0.1", Kind::Multicast),

@@ -273,7 +273,7 @@ limits! {
     component: Bytes = 64 * MIB, KIB, 512 * MIB, "host/plugins, sandbox/load: it is not installed";
     /// Fuel of `describe`.
     describe_fuel: Count = G, M, 1_000 * G, "plugin/library: it is not installed";
-    /// Time that `describe` takes.
+    /// Computing time of `describe`; by the clock it may take ten times that.
     describe_time: Time = SECOND, 10, MINUTE, "plugin/library: it is not installed";
     /// Bytes of memory that compiling a component takes, where a process of its own does it; on Linux alone.
     compile_memory: Bytes = 2 * GIB, 64 * MIB, 64 * GIB, "plugin/compiler: it is not installed";

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -17,6 +18,12 @@ use crate::sandbox::{self, Crowded, How, Inbox, Instance, Loaded, Opened, Run, S
 use crate::task::{Broke, TaskId};
 use crate::testing::CrashPlan;
 use crate::{Error, PluginError};
+
+/// How often one that describes itself is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How many times its computing time one that describes itself may take, by the clock.
+const WAITS: u32 = 10;
 
 /// A plugin, ready to be instantiated.
 pub(crate) struct Ready {
@@ -85,6 +92,8 @@ pub(crate) struct Library {
     limits: Limits,
     host: HostLimits,
     ready: Mutex<HashMap<String, Arc<Ready>>>,
+    /// By digest: who gets that plugin ready, so that another who wants it waits instead of doing it too.
+    turns: Mutex<HashMap<String, Weak<Mutex<()>>>>,
 }
 
 impl Library {
@@ -92,7 +101,7 @@ impl Library {
     pub fn new(limits: Limits, most: &Limits, host: HostLimits, compiler: Option<Starter>) -> wasmtime::Result<Self> {
         let sandbox = Sandbox::new(most, &host)?;
         let compiler = compiler.map(|start| Compiler::new(start, host));
-        Ok(Self { sandbox, cache: None, compiler, limits, host, ready: Mutex::default() })
+        Ok(Self { sandbox, cache: None, compiler, limits, host, ready: Mutex::default(), turns: Mutex::default() })
     }
 
     /// Keeps compiled code in the data directory, under tags made with `key`.
@@ -127,6 +136,8 @@ impl Library {
         manifest: Manifest,
         component: impl FnOnce() -> Result<Option<Vec<u8>>, Error>,
     ) -> Result<Arc<Ready>, Error> {
+        let turn = self.turn(digest);
+        let _mine = turn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ready) = self.at_hand(digest) {
             return Ok(ready);
         }
@@ -142,6 +153,17 @@ impl Library {
             }
         };
         self.keep(Ready::new(loaded, manifest, digest.to_owned()))
+    }
+
+    fn turn(&self, digest: &str) -> Arc<Mutex<()>> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, turn| turn.strong_count() > 0);
+        let found = turns.get(digest).and_then(Weak::upgrade);
+        found.unwrap_or_else(|| {
+            let turn = Arc::default();
+            turns.insert(digest.to_owned(), Arc::downgrade(&turn));
+            turn
+        })
     }
 
     /// Checks a file, compiles it and asks it what it is. Takes long: not for an async thread.
@@ -191,11 +213,15 @@ impl Library {
         let control = instance.control();
         let described = instance.describe();
         tokio::pin!(described);
-        let how = tokio::select! {
-            described = &mut described => described,
-            () = tokio::time::sleep(time) => {
-                control.stop(Stop::RunTime);
-                described.await
+        let begun = Instant::now();
+        let how = loop {
+            tokio::select! {
+                described = &mut described => break described,
+                // Mostly what it computes is what it takes. On a machine that has no time for it the one is not the other; and
+                // one that waits computes nothing.
+                () = tokio::time::sleep(LOOK) => if control.computed() > time || begun.elapsed() > WAITS * time {
+                    control.stop(Stop::RunTime);
+                }
             }
         };
         how.map_err(|how| match how {

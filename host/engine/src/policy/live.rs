@@ -4,13 +4,16 @@ use std::fs::Metadata;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::Policy;
 use crate::{Error, PolicyError};
 
 /// Bytes that are read of a file at most.
 const LARGEST: u64 = 4 << 20;
+
+/// How soon a file that could not be read is read again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// The policy in force. A file is looked at whenever somebody asks, so that a grant, or its end, counts at once and for
 /// every process on the same data.
@@ -26,6 +29,8 @@ struct State {
     file: Option<PathBuf>,
     /// What the file was when it was read.
     seen: Option<Seen>,
+    /// It has changed and could not be read: not before then again.
+    again: Option<Instant>,
 }
 
 /// Enough of a file's metadata to tell that it has changed.
@@ -46,12 +51,12 @@ impl LivePolicy {
     /// [`Error::Policy`]: it can't be read, or is wrong.
     pub fn open(path: PathBuf) -> Result<Self, Error> {
         let (policy, seen) = read(&path)?;
-        Ok(Self::new(State { policy: Arc::new(policy), file: Some(path), seen }))
+        Ok(Self::new(State { policy: Arc::new(policy), file: Some(path), seen, again: None }))
     }
 
     /// A policy that stays until another is set.
     pub fn given(policy: Policy) -> Self {
-        Self::new(State { policy: Arc::new(policy), file: None, seen: None })
+        Self::new(State { policy: Arc::new(policy), file: None, seen: None, again: None })
     }
 
     fn new(state: State) -> Self {
@@ -61,13 +66,14 @@ impl LivePolicy {
     /// From now on this one counts, and no file.
     pub fn set(&self, policy: Policy) {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) =
-            State { policy: Arc::new(policy), file: None, seen: None };
+            State { policy: Arc::new(policy), file: None, seen: None, again: None };
     }
 
     /// The policy as it is now. One that is wrong leaves the last good one in force.
     pub fn current(&self) -> Arc<Policy> {
         let known = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        let changed = known.file.as_ref().filter(|path| Seen::at(path) != known.seen).cloned();
+        let rests = known.again.is_some_and(|again| Instant::now() < again);
+        let changed = known.file.as_ref().filter(|path| !rests && Seen::at(path) != known.seen).cloned();
         let policy = known.policy.clone();
         drop(known);
         match changed {
@@ -84,18 +90,19 @@ impl LivePolicy {
             return known.policy.clone();
         }
         drop(known);
-        let (policy, seen) = match read(path) {
-            Ok((policy, seen)) => (Some(Arc::new(policy)), seen),
-            Err(error) => {
-                tracing::warn!("{error}; what it said before stays in force");
-                (None, looked)
-            }
-        };
+        let read = read(path);
+        if let Err(Unread::Wrong(error) | Unread::Unreadable(error)) = &read {
+            tracing::warn!("{error}; what it said before stays in force");
+        }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.file.as_deref() == Some(path) {
-            state.seen = seen;
-            if let Some(policy) = policy {
-                state.policy = policy;
+            state.again = None;
+            match read {
+                Ok((policy, seen)) => (state.policy, state.seen) = (Arc::new(policy), seen),
+                // It says nothing else until it changes again.
+                Err(Unread::Wrong(_)) => state.seen = looked,
+                // It may be readable in a moment, and take something back.
+                Err(Unread::Unreadable(_)) => state.again = Some(Instant::now() + AGAIN),
             }
         }
         state.policy.clone()
@@ -119,10 +126,27 @@ impl Seen {
     }
 }
 
+/// Why a file says nothing.
+enum Unread {
+    /// Whoever reads it finds the same.
+    Wrong(Error),
+    /// This time; a later one may succeed.
+    Unreadable(Error),
+}
+
+impl From<Unread> for Error {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::Wrong(error) | Unread::Unreadable(error) => error,
+        }
+    }
+}
+
 /// What the file says, and what it was before it was read: if it is written meanwhile, it is read once more.
-fn read(path: &Path) -> Result<(Policy, Option<Seen>), Error> {
-    let wrong = |error: PolicyError| Error::Policy { path: path.to_owned(), error };
-    let unreadable = |problem: String| wrong(PolicyError { line: None, key: None, problem });
+fn read(path: &Path) -> Result<(Policy, Option<Seen>), Unread> {
+    let policy = |error: PolicyError| Error::Policy { path: path.to_owned(), error };
+    let wrong = |error: PolicyError| Unread::Wrong(policy(error));
+    let unreadable = |problem: String| Unread::Unreadable(policy(PolicyError { line: None, key: None, problem }));
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
         // Where there is no directory there is no file either; what is there instead is the database's to say.
@@ -133,7 +157,8 @@ fn read(path: &Path) -> Result<(Policy, Option<Seen>), Error> {
     };
     let metadata = file.metadata().map_err(|error| unreadable(error.to_string()))?;
     if !metadata.is_file() || metadata.len() > LARGEST {
-        return Err(unreadable(format!("it is no file of at most {LARGEST} bytes")));
+        let problem = format!("it is no file of at most {LARGEST} bytes");
+        return Err(wrong(PolicyError { line: None, key: None, problem }));
     }
     let mut text = String::new();
     file.take(LARGEST).read_to_string(&mut text).map_err(|error| unreadable(format!("it can't be read: {error}")))?;

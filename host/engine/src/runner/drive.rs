@@ -55,6 +55,11 @@ impl Runner {
                 // Somebody else runs it now; or it came back here meanwhile, and goes on with what the row says.
                 Err(Error::Store(StoreError::NotOwner)) if !*self.stopping.borrow() => {}
                 Err(Error::Store(StoreError::NotOwner)) => return Left::Rests,
+                // It reads the same however often it is read, and others need the place.
+                Err(Error::Store(damaged @ StoreError::Damaged { .. })) => {
+                    tracing::error!("task {task} is left as it is, see `longhaul doctor`: {damaged}");
+                    return Left::Rests;
+                }
                 Err(error) => {
                     tracing::warn!("task {task} pauses: {error}");
                     tokio::time::sleep(PAUSE).await;
@@ -361,9 +366,6 @@ impl Runner {
         live_since: Option<Timestamp>,
     ) {
         let now = self.clock.now();
-        if *self.stopping.borrow() {
-            control.stop(Stop::Shutdown);
-        }
         let Some(live_since) = live_since else { return };
         if row.deadline <= now {
             control.stop(Stop::Deadline);

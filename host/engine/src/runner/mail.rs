@@ -1,10 +1,12 @@
 //! What was committed, here or by another process, and who must hear of it.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
-use super::{Entrant, Lane, Runner};
+use super::{Entrant, Lane, PAUSE, Runner};
 use crate::StoreError;
 use crate::store::{self, Notice, RunRow};
 
@@ -15,8 +17,36 @@ pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedRecei
         .upgrade()
         .and_then(|runner| runner.store.read(|sql| store::written_since(sql, runner.owners.me(), i64::MAX)).ok())
         .map_or(0, |(_, last)| last);
-    while let Some(batch) = notices.recv().await {
+    // What could not be read when it came. Nobody tells of it again, and a task that waits cold is woken by nothing else.
+    let (mut late, mut late_foreign, mut again) = (BTreeSet::new(), false, Instant::now());
+    loop {
+        let mut batch = tokio::select! {
+            batch = notices.recv() => match batch {
+                Some(batch) => batch,
+                None => return,
+            },
+            () = tokio::time::sleep_until(again), if late_foreign || !late.is_empty() => {
+                late.iter().map(|task| Notice::Inbox { task: *task }).collect()
+            }
+        };
+        if std::mem::take(&mut late_foreign) {
+            batch.push(Notice::Foreign);
+        }
         let Some(runner) = runner.upgrade() else { return };
+        let mut deliver = |task| match runner.deliver(task) {
+            Ok(()) => {
+                late.remove(&task);
+            }
+            // It reads the same however often it is read.
+            Err(error @ StoreError::Damaged { .. }) => {
+                late.remove(&task);
+                tracing::error!("task {task} is left as it is, see `longhaul doctor`: {error}");
+            }
+            Err(error) => {
+                tracing::warn!("task {task} could not be told of an answer, and will be later: {error}");
+                late.insert(task);
+            }
+        };
         for notice in batch {
             match notice {
                 // Told already, by the writer itself.
@@ -27,7 +57,7 @@ pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedRecei
                     let plugin = runner.library.at_hand(&digest).map(|ready| ready.manifest.name.clone());
                     runner.counts.ended(plugin.unwrap_or(digest), tool, &tally);
                 }
-                Notice::Inbox { task } => runner.deliver(task),
+                Notice::Inbox { task } => deliver(task),
                 Notice::Due { at } => runner.due_at(at),
                 Notice::Crashed => {
                     runner.stopping.send_replace(true);
@@ -42,21 +72,28 @@ pub(super) async fn read(runner: Weak<Runner>, mut notices: mpsc::UnboundedRecei
                     match runner.store.read(|sql| store::written_since(sql, runner.owners.me(), seen)) {
                         Ok((tasks, last)) => {
                             seen = last;
-                            tasks.into_iter().for_each(|task| runner.deliver(task));
+                            tasks.into_iter().for_each(&mut deliver);
                         }
-                        Err(error) => tracing::warn!("another process's changes could not be read: {error}"),
+                        Err(error) => {
+                            tracing::warn!("another process's changes could not be read, and will be later: {error}");
+                            late_foreign = true;
+                        }
                     }
                 }
             }
+        }
+        let now = Instant::now();
+        if again <= now {
+            again = now + PAUSE;
         }
     }
 }
 
 impl Runner {
     /// Brings a task what has arrived for it, if it is this host's to run.
-    fn deliver(self: &Arc<Self>, task: i64) {
+    fn deliver(self: &Arc<Self>, task: i64) -> Result<(), StoreError> {
         let filled = self.inbox(task).is_some().then(|| self.fill(task));
-        let delivered = match filled {
+        match filled {
             // It may have left meanwhile, without having seen this.
             Some(filled) if self.is_live(task) || filled.is_err() => filled,
             _ => self.store.read(|sql| store::run_row(sql, task)).map(|row| {
@@ -67,9 +104,6 @@ impl Runner {
                     self.enqueue(Entrant { task, lane, deadline }, None);
                 }
             }),
-        };
-        if let Err(error) = delivered {
-            tracing::warn!("task {task} could not be told of an answer: {error}");
         }
     }
 

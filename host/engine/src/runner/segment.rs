@@ -164,6 +164,7 @@ impl<'a> Segment<'a> {
         let mut written: Option<Written> = None;
         let mut birth: Option<Birth<'_>> = None;
         let mut looked = Instant::now();
+        let mut goes_to_wait = false;
         let call = self.instance.call(export, &self.call);
         tokio::pin!(call);
         let how = loop {
@@ -175,6 +176,11 @@ impl<'a> Segment<'a> {
                 }
                 match self.purpose {
                     Purpose::Run => {
+                        // One whose wait has just been written waits as soon as it is polled, and leaves from there: stopped
+                        // before, it would not be known to wait any more.
+                        if *self.runner.stopping.borrow() && !std::mem::take(&mut goes_to_wait) {
+                            control.stop(Stop::Shutdown);
+                        }
                         self.runner.watch_over(self.row, &control, self.run.inbox.cancelled(), live_since);
                         near(self.row, &self.run, &control, control.burned(), self.under_way.used());
                     }
@@ -200,6 +206,7 @@ impl<'a> Segment<'a> {
                         self.told = true;
                         let spent = self.under_way.spent();
                         let mut step = step(self.row, &self.run, &mut self.left, &control, false, spent);
+                        goes_to_wait = wait.is_some();
                         step.wait = wait;
                         let acts = !matches!(act, Act::Nothing);
                         match act {

@@ -123,16 +123,17 @@ impl Owners {
             return true;
         }
         let path = self.dir.join(owner.to_string());
-        let held = match File::open(&path) {
-            Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
-            Err(_) => false,
-        };
-        if !held {
+        let dead = lock_is_free(&path).unwrap_or_else(|error| {
+            // Too many open files, say. Whoever lives goes on, and one that does not is found by its heart.
+            tracing::debug!("whether the process of {} lives can't be told: {error}", path.display());
+            false
+        });
+        if dead {
             others.dead.insert(owner);
             // Whoever is dead does not come back under the same number. If it can't be removed, nothing is lost.
             let _ = std::fs::remove_file(path);
         }
-        !held
+        dead
     }
 
     /// Removes the lock file: nobody knows this process any more.
@@ -143,6 +144,20 @@ impl Owners {
 
     fn others(&self) -> std::sync::MutexGuard<'_, Others> {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether nobody holds the lock of a file, or there is none.
+fn lock_is_free(path: &Path) -> std::io::Result<bool> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
@@ -312,4 +327,34 @@ pub(super) fn moved(row: &Row<'_>) -> rusqlite::Result<Moved> {
 
 fn millis(at: Timestamp) -> i64 {
     at.as_millis().cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(dir: &Path, me: i64) -> Owners {
+        Owners::hold(dir, me, Duration::from_secs(5)).unwrap()
+    }
+
+    #[test]
+    fn one_that_let_go_of_its_lock_is_dead_and_one_that_holds_it_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (me, other) = (owner(dir.path(), 1), owner(dir.path(), 2));
+        assert!(!me.is_dead(2) && me.lives(2));
+        drop(other);
+        assert!(me.is_dead(2) && !me.lives(2) && me.is_dead(3) && !me.is_dead(1));
+    }
+
+    /// A link to itself can't be opened, as nothing can be by a process with too many open files.
+    #[cfg(unix)]
+    #[test]
+    fn promise_2_one_whose_lock_cant_be_looked_at_is_not_taken_for_dead() {
+        let dir = tempfile::tempdir().unwrap();
+        let me = owner(dir.path(), 1);
+        let lock = dir.path().join("2");
+        std::os::unix::fs::symlink(&lock, &lock).unwrap();
+        assert!(!me.is_dead(2) && me.lives(2));
+        assert!(std::fs::symlink_metadata(&lock).is_ok(), "and it is left alone");
+    }
 }

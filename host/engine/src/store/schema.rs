@@ -1,7 +1,7 @@
 //! The tables, and opening a database whatever state it is in.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -69,10 +69,17 @@ fn prepare(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     // WAL lets readers go on while one writes <https://sqlite.org/wal.html>. Under WAL only FULL syncs at each commit:
     // with NORMAL the last commits are lost when the power fails <https://sqlite.org/pragma.html#pragma_synchronous>.
     // `fullfsync` makes macOS flush the drive's own cache too; elsewhere it does nothing.
+    let begun = Instant::now();
+    // Of several processes that open a new file one makes it WAL; SQLite tells the others that it is busy without waiting.
+    while let Err(error) = connection.execute_batch("PRAGMA journal_mode = WAL;") {
+        if error.sqlite_error_code() != Some(rusqlite::ErrorCode::DatabaseBusy) || begun.elapsed() > BUSY {
+            return Err(opening(path, &error));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
     connection
         .execute_batch(
-            "PRAGMA journal_mode = WAL;
-             PRAGMA synchronous = FULL;
+            "PRAGMA synchronous = FULL;
              PRAGMA fullfsync = ON;
              PRAGMA checkpoint_fullfsync = ON;
              PRAGMA foreign_keys = OFF;

@@ -1,5 +1,6 @@
 //! The one thread that writes. Whatever is queued when a transaction begins is committed with it (group commit).
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,7 +49,10 @@ where
 {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         let Some(job) = self.job.take() else { return Ok(()) };
-        let outcome = job(tx);
+        // A mistake in one of them is not the end of all who write.
+        let outcome = catch_unwind(AssertUnwindSafe(|| job(tx))).unwrap_or_else(|_| {
+            Err(StoreError::Failed { what: self.what, problem: "the host made a mistake".into() }.into())
+        });
         let refused = outcome.is_err();
         self.outcome = Some(outcome);
         // The reason travels with the outcome; here it only says that the savepoint is to be undone.
@@ -246,4 +250,33 @@ fn fsync_failed(path: &std::path::Path, problem: &str) -> ! {
     tracing::error!("the disk could not sync {}: {problem}; the process ends, start it again", path.display());
     eprintln!("longhaul: the disk could not sync {}: {problem}; ending so that nothing is lost", path.display());
     std::process::abort()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Store;
+    use super::*;
+
+    const INSERT: &str = "INSERT INTO owner (pid, started_at) VALUES (1, 1)";
+
+    fn owners(store: &Store) -> i64 {
+        let count = |sql: &Connection| sql.query_row("SELECT count(*) FROM owner", [], |row| row.get(0));
+        store.read(|sql| count(sql).map_err(failed("a test"))).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_write_that_panics_is_undone_alone_and_others_are_written_after_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("longhaul.db"), Box::new(|_| {}), Arc::default()).unwrap();
+        let insert = |tx: &mut Tx<'_>| tx.sql.execute(INSERT, []).map_err(failed("a test"));
+        let mistaken = store.write("a test", move |tx| {
+            insert(tx)?;
+            assert_eq!(tx.sql.changes(), 2, "a mistake");
+            Ok::<_, StoreError>(())
+        });
+        let right = store.write("a test", insert);
+        let error = mistaken.await.unwrap_err();
+        assert!(matches!(error, StoreError::Failed { what: "a test", .. }), "{error}");
+        assert_eq!((right.await.unwrap(), owners(&store)), (1, 1));
+    }
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{Guest, ask, begin, clock, cold_host_at, database, event, host, yes};
-use longhaul::{Error, Host, NewTask, StoreError, TaskState};
+use crate::common::{Guest, ask, begin, clock, cold_host_at, database, event, eventually, host, yes};
+use longhaul::{Error, Host, NewTask, QueueLimits, StoreError, TaskState};
 use serde_json::json;
 
 async fn open(dir: &Path) -> Result<Host, StoreError> {
@@ -326,4 +326,27 @@ async fn a_refused_write_never_undoes_its_neighbours() {
     }
     let filter = longhaul::TaskFilter { session: Some("good".into()), limit: 1_000, ..Default::default() };
     assert_eq!(host.tasks(filter).await.unwrap().len(), 50);
+}
+
+/// What its row says can't be read, and never will: it must not keep the others from their turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_11_a_task_whose_row_is_damaged_takes_no_place() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let host = cold_host_at(dir.path(), &clock).await;
+    let task = begin(&host, &Guest::new(&ask(None)).with_question()).await;
+    event(&host, &task, "question", 0).await;
+    host.shutdown().await;
+    let beside = Host::builder().data_dir(dir.path()).clock(clock.clone()).take_over(false).open().await.unwrap();
+    beside.answer(&task, 1, yes()).await.unwrap();
+    beside.shutdown().await;
+    database(dir.path()).execute("UPDATE task SET grants = '{'", []).unwrap();
+    let one = QueueLimits { running: 1, ..QueueLimits::default() };
+    let host = Host::builder().data_dir(dir.path()).clock(clock).namespace_queue(one).open().await.unwrap();
+    // It is this host's from when it has looked around; all of a namespace stand in one line.
+    eventually(async || (!host.task(&task).await.unwrap().stalled).then_some(())).await;
+    let next = begin(&host, &Guest::new("")).await;
+    assert_eq!(host.wait(&next).await.unwrap().state, TaskState::Completed);
+    let left = host.task(&task).await.unwrap();
+    assert_eq!(left.state, TaskState::Queued);
+    host.shutdown().await;
 }

@@ -181,9 +181,16 @@ fn private_addresses_are_admitted_by_rules_that_name_them() {
         assert!(!admits("*", private), "{private}");
         assert!(admits("api.internal private", private), "{private}");
     }
-    for other in
-        ["169.254.169.254", "100.100.100.200", "fd00:ec2::254", "169.254.0.1", "fe80::1", "0.0.0.0", "224.0.0.1"]
-    {
+    for other in [
+        "169.254.169.254",
+        "100.100.100.200",
+        "168.63.129.16",
+        "fd00:ec2::254",
+        "169.254.0.1",
+        "fe80::1",
+        "0.0.0.0",
+        "224.0.0.1",
+    ] {
         assert!(!admits("api.internal private", other), "{other}");
     }
     assert!(admits("169.254.169.254", "169.254.169.254"));
