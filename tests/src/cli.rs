@@ -2,14 +2,15 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// Longer than anything takes here, and shorter than a person waits for a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The binary, on a data directory of its own.
 pub struct Cli {
@@ -123,7 +124,8 @@ impl Cli {
         let mut child =
             command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("longhaul starts");
         let lines = BufReader::new(child.stdout.take().expect("a pipe"));
-        Running { child, lines }
+        let stderr = child.stderr.take().map(read);
+        Running { child, lines, stderr }
     }
 
     /// The only task there is.
@@ -143,6 +145,7 @@ impl Cli {
 pub struct Running {
     child: Child,
     lines: BufReader<ChildStdout>,
+    stderr: Option<JoinHandle<String>>,
 }
 
 impl Running {
@@ -164,13 +167,17 @@ impl Running {
         signal(&self.child, name);
     }
 
+    /// Freezes it, as [`freeze`] does.
+    pub fn freeze(&self, data: &Path) {
+        freeze(&self.child, data);
+    }
+
     /// Waits for the end; what was not read yet is in the output.
     pub fn end(mut self) -> Done {
         let mut stdout = String::new();
         self.lines.read_to_string(&mut stdout).expect("text");
-        let mut stderr = String::new();
-        self.child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
         let status = self.child.wait().expect("it ends");
+        let stderr = self.stderr.take().expect("it is read once").join().expect("it is read");
         Done { code: status.code().unwrap_or(-1), stdout, stderr }
     }
 }
@@ -180,6 +187,28 @@ impl Drop for Running {
         // A test that failed leaves nothing behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Reads what a process says to its end, so that it never has to wait for a reader.
+pub(crate) fn read(mut pipe: ChildStderr) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut said = String::new();
+        pipe.read_to_string(&mut said).expect("text");
+        said
+    })
+}
+
+/// Freezes a process, but not while it writes: then SQLite's lock would be held, and nobody else could write.
+pub(crate) fn freeze(child: &Child, data: &Path) {
+    loop {
+        signal(child, "STOP");
+        let sql = crate::audit::database(data);
+        sql.busy_timeout(Duration::from_millis(200)).expect("it may wait");
+        if sql.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok() {
+            return;
+        }
+        signal(child, "CONT");
     }
 }
 

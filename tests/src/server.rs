@@ -1,19 +1,20 @@
 //! `longhaul serve`, called as an agent calls it.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
-use crate::cli::{Cli, Done, component, signal};
+use crate::cli::{Cli, Done, component, read, signal};
 
 /// A server that runs.
 pub struct Serving {
     child: Child,
-    stderr: Option<ChildStderr>,
+    stderr: Option<JoinHandle<String>>,
     url: String,
     token: Option<String>,
     inbox: Option<String>,
@@ -57,7 +58,7 @@ impl Serving {
         let line: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: `{line}`"));
         assert_eq!(line["type"], "serving", "{line}");
         let text = |name: &str| line[name].as_str().map(str::to_owned);
-        let stderr = child.stderr.take();
+        let stderr = child.stderr.take().map(read);
         Ok(Self { child, stderr, url: text("url").expect("a URL"), token: text("token"), inbox: text("inbox") })
     }
 
@@ -89,10 +90,7 @@ impl Serving {
     /// Waits for its end.
     pub fn end(mut self) -> Done {
         let status = self.child.wait().expect("it ends");
-        let mut stderr = String::new();
-        if let Some(mut pipe) = self.stderr.take() {
-            pipe.read_to_string(&mut stderr).expect("text");
-        }
+        let stderr = self.stderr.take().map(|read| read.join().expect("it is read")).unwrap_or_default();
         Done { code: status.code().unwrap_or(-1), stdout: String::new(), stderr }
     }
 
@@ -289,7 +287,7 @@ impl Events {
 
 /// Repeats until it is so. Fails the test when it takes too long.
 pub async fn until(so: impl AsyncFn() -> bool) {
-    for _ in 0..600 {
+    for _ in 0..2_400 {
         if so().await {
             return;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::cli::{binary, signal};
+use crate::cli::{binary, freeze, signal};
 
 /// A process with a host that runs whatever nobody else runs. Killed when dropped.
 pub struct Worker {
@@ -76,17 +76,9 @@ impl Worker {
         signal(&self.child, name);
     }
 
-    /// Freezes it, but not while it writes: then SQLite's lock would be held, and nobody else could write.
+    /// Freezes it, as [`freeze`] does.
     pub fn freeze(&self, data: &Path) {
-        loop {
-            self.signal("STOP");
-            let sql = crate::audit::database(data);
-            sql.busy_timeout(Duration::from_millis(200)).expect("it may wait");
-            if sql.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok() {
-                return;
-            }
-            self.signal("CONT");
-        }
+        freeze(&self.child, data);
     }
 
     /// `kill -9`.

@@ -39,7 +39,7 @@ async def main(mode):
         assert len(done.structured_content["tasks"]) == 2, done
     await http.aclose()
 
-    server = StdioServerParameters(command=place.STDIO[0], args=[*place.STDIO[1:], "--wait", "1s"])
+    server = StdioServerParameters(command=place.STDIO[0], args=[*place.STDIO[1:], "--wait", "30s"])
     # This one shows no forms: the model asks.
     async with Client(stdio_client(server), mode=mode) as client:
         handle = await client.call_tool("confirm_delete", {"filename": "b.txt"})

@@ -17,7 +17,7 @@ async def main():
         assert done.content[0].text == "x: done in 1 s", done
 
     async with MCPServerStdio(
-        params={"command": place.STDIO[0], "args": [*place.STDIO[1:], "--wait", "1s"]}, client_session_timeout_seconds=60
+        params={"command": place.STDIO[0], "args": [*place.STDIO[1:], "--wait", "30s"]}, client_session_timeout_seconds=60
     ) as server:
         handle = await server.call_tool("confirm_delete", {"filename": "a.txt"})
         assert "task_answer" in handle.content[0].text, handle

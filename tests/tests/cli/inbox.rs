@@ -201,7 +201,7 @@ mod at_a_terminal {
     fn a_question_whose_time_is_up_leaves_the_prompt_though_nobody_runs_its_task() {
         let cli = Cli::new();
         let schema = format!("schema={SURE}");
-        let mut running = cli.start(&["run", &component("probe"), "ask", "prompt=Quick?", &schema, "timeout_ms=6000"]);
+        let mut running = cli.start(&["run", &component("probe"), "ask", "prompt=Quick?", &schema, "timeout_ms=15000"]);
         running.until("question");
         let mut at = cli.at_terminal(80, &["inbox"]);
         open(&mut at);

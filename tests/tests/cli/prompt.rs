@@ -66,7 +66,7 @@ fn an_answer_given_elsewhere_closes_the_prompt() {
 #[test]
 fn a_question_whose_time_is_up_closes_the_prompt() {
     let cli = Cli::new();
-    let at = ask(&cli, r#"{"type":"string"}"#, &["timeout_ms=1500"]);
+    let at = ask(&cli, r#"{"type":"string"}"#, &["timeout_ms=4000"]);
     at.shows("time is up in");
     at.shows("nobody answered in time");
     assert_eq!(at.end().0, 0);

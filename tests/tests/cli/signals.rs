@@ -33,10 +33,8 @@ fn a_second_ctrl_c_leaves_at_once_and_the_task_can_be_taken_up_again() {
     let id = running.until("progress")["task"].as_str().unwrap().to_owned();
     running.signal("INT");
     running.until("cancel-requested");
-    let begun = std::time::Instant::now();
     running.signal("INT");
     running.end().exits(130).says(&format!("tasks watch {id}"));
-    assert!(begun.elapsed().as_secs() < 5);
     let task = cli.only_task();
     assert_eq!((task["stalled"].as_bool(), task["cancel_requested"].as_bool()), (Some(true), Some(true)));
     cli.run(&["tasks", "watch", &id]).exits(3);
@@ -48,10 +46,8 @@ fn told_to_go_it_releases_the_task_and_leaves() {
     for (signal, code) in [("TERM", 143), ("HUP", 129)] {
         let mut running = cli.start(&["run", &component("probe"), "sleepy", "ms=60000"]);
         let id = running.until("sleep")["task"].as_str().unwrap().to_owned();
-        let begun = std::time::Instant::now();
         running.signal(signal);
         running.end().exits(code).says(&format!("tasks watch {id}"));
-        assert!(begun.elapsed().as_secs() < 5);
         let shown = cli.run(&["tasks", "show", &id, "--json"]).exits(0).task();
         assert_eq!(shown["state"], "waiting");
         cli.run(&["tasks", "cancel", &id]).exits(0).says("it is cancelled");
@@ -61,11 +57,13 @@ fn told_to_go_it_releases_the_task_and_leaves() {
 #[test]
 fn ctrl_c_on_a_task_that_another_process_runs_only_ends_the_watching() {
     let cli = Cli::new();
-    let mut running = cli.start(&["run", &component("probe"), "sleepy", "ms=5000"]);
+    let mut running = cli.start(&["run", &component("probe"), "sleepy", "ms=60000"]);
     let id = running.until("sleep")["task"].as_str().unwrap().to_owned();
     let mut watching = cli.start(&["tasks", "watch", &id]);
     watching.until("sleep");
     watching.signal("INT");
     watching.end().exits(130);
-    running.end().exits(0);
+    assert_eq!(cli.only_task()["state"], "waiting");
+    running.signal("TERM");
+    running.end().exits(143);
 }

@@ -123,8 +123,7 @@ fn bars_that_a_new_width_has_broken_are_drawn_anew_and_nothing_of_them_is_left()
 fn where_there_is_a_total_rate_and_rest_are_told() {
     let cli = Cli::new();
     let at = cli.at_terminal(100, &["run", &component("probe"), "steps", "steps=1000", "sleep_ms=300"]);
-    at.sees(" left ");
-    let row = at.screen().last().expect("a row").clone();
+    let row = eventually("what is left", || at.screen().last().filter(|row| row.contains(" left ")).cloned());
     for part in ["░", "0% ", "/1000 · ", "/s · ", "m", " left step "] {
         assert!(row.contains(part), "{row}");
     }
@@ -192,7 +191,7 @@ fn a_dumb_terminal_gets_lines_and_nothing_that_moves() {
 fn a_pipe_gets_lines_and_nothing_that_moves() {
     let cli = Cli::new();
     let words = family();
-    let words: Vec<_> = words.iter().map(String::as_str).chain(["--deadline", "3s"]).collect();
+    let words: Vec<_> = words.iter().map(String::as_str).chain(["--deadline", "8s"]).collect();
     let done = cli.run(&words).says("  cancel_me #1 waiting to be cancelled\n").says("  ask #2 ? Shall we?\n");
     assert!(!done.stderr.chars().any(|c| c.is_control() && c != '\n'), "{done:?}");
 }

@@ -15,7 +15,7 @@ async fn a_task_that_three_processes_in_a_row_died_of_fails_with_a_host_fault() 
     with_probe(&cli.data()).await;
     let probe = component("probe");
     // Seen by nobody: it died before it was on disk that it runs, so this one is not counted.
-    dies(&cli, "effect:3", &["run", &probe, "hash_imports"]);
+    dies(&cli, "effect:1", &["run", &probe, "hash_imports"]);
     let id = cli.only_id();
     for deaths in 1..=3 {
         dies(&cli, "effect:1", &["tasks", "watch", &id]);

@@ -9,7 +9,8 @@ use longhaul_tests::embedded::{answer_all, with_probe};
 use longhaul_tests::worker::Worker;
 use serde_json::json;
 
-const LIMIT: Duration = Duration::from_secs(10);
+/// A host takes ten seconds at most; what is left is for a machine that has no time for it.
+const LIMIT: Duration = Duration::from_secs(20);
 
 async fn stopped_by(signal: &str) {
     let dir = tempfile::tempdir().unwrap();

@@ -142,7 +142,7 @@ async fn promise_4_an_attempt_that_begins_anew_sends_a_request_with_a_placeholde
     std::fs::write(dir.path().join("longhaul.toml"), policy).unwrap();
     // The first is given up without a response; and so the second is the same request.
     let input = json!({
-        "url": peer.url("/held/a"), "method": "POST", "secret": "token", "body": "pay with {secret}", "timeout_ms": 300,
+        "url": peer.url("/held/a"), "method": "POST", "secret": "token", "body": "pay with {secret}", "timeout_ms": 3000,
         "end": "unavailable",
     });
     let id = start(&host, &peer, "fetch", input).await;

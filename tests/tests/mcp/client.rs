@@ -10,7 +10,7 @@ use longhaul_tests::embedded::with_probe;
 use serde_json::{Value, json};
 
 /// Longer than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// `longhaul mcp`, and what it has said that nobody has looked at.

@@ -61,7 +61,7 @@ fn a_state_that_was_tampered_with_or_is_of_another_call_is_refused() {
 #[test]
 fn a_dismissed_form_leaves_the_question_open_and_the_call_says_how_to_go_on() {
     let cli = data();
-    let mut client = Client::modern(&cli, forms(), &["--wait", "2s"]);
+    let mut client = Client::modern(&cli, forms(), &["--wait", "30s"]);
     let asks = client.call("ask", arguments());
     let params = json!({"name": "ask", "arguments": arguments(), "requestState": asks["requestState"],
         "inputResponses": {"q1": {"action": "cancel"}}});
@@ -76,7 +76,7 @@ fn a_dismissed_form_leaves_the_question_open_and_the_call_says_how_to_go_on() {
 #[test]
 fn what_is_confidential_is_not_asked_through_the_client() {
     let cli = data();
-    let mut client = Client::modern(&cli, forms(), &["--wait", "1s"]);
+    let mut client = Client::modern(&cli, forms(), &["--wait", "30s"]);
     let handle = client
         .call("ask", json!({"prompt": "Password?", "schema": {"type": "string"}, "options": {"sensitive": true}}));
     assert_eq!(handle["structuredContent"]["status"], "input_required", "{handle}");

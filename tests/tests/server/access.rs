@@ -259,10 +259,7 @@ async fn a_body_too_large_and_requests_too_many_are_refused_by_the_limits_of_the
     let _open = agent.stream(&format!("/v1/tasks/{id}/events"), None).await;
     let second = agent.get(&format!("/v1/tasks/{id}/events")).await;
     assert!(second.problem(429, "rate-limited")["detail"].as_str().unwrap().contains("`streams`"));
-    let mut answers = Vec::new();
-    for _ in 0..20 {
-        answers.push(agent.get("/v1/tools").await);
-    }
+    let answers = futures_util::future::join_all((0..60).map(|_| agent.get("/v1/tools"))).await;
     let refused = answers.into_iter().find(|answer| answer.status == 429).expect("one is refused");
     assert_eq!(refused.header("retry-after"), "1");
     assert!(refused.problem(429, "rate-limited")["detail"].as_str().unwrap().contains("`requests_per_second`"));

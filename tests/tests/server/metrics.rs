@@ -1,7 +1,7 @@
 //! Numbers, and what is logged.
 
 use longhaul_tests::cli::Cli;
-use longhaul_tests::server::{json, send};
+use longhaul_tests::server::{json, send, until};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -16,6 +16,16 @@ async fn the_numbers_say_what_became_of_tasks_by_tool() {
     for id in [&noop, &fail, &ask] {
         agent.settled(id).await;
     }
+    // They are counted after the commit that readers are told of.
+    until(async || {
+        let found = agent.get("/metrics").await.text;
+        [("noop", "completed"), ("fail", "failed")].iter().all(|(tool, state)| {
+            found.contains(&format!(
+                "longhaul_ended_tasks_total{{plugin=\"probe\",tool=\"{tool}\",state=\"{state}\"}} 1"
+            ))
+        })
+    })
+    .await;
     let answer = agent.get("/metrics").await.is(200);
     assert!(answer.header("content-type").starts_with("text/plain; version=0.0.4"));
     for line in [

@@ -126,7 +126,8 @@ async fn promise_2_a_task_is_never_run_by_two() {
 #[tokio::test(flavor = "multi_thread")]
 async fn promise_2_an_owner_that_lost_its_task_writes_nothing_more() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
-    let a = host_at(dir.path(), &clock).await;
+    // It would take the task back from one that is dead.
+    let a = second(dir.path(), &clock, false).await;
     let polls = format!(
         "{} (loop $l (br_if $l (i32.eqz (call $is_cancelled)))) {}",
         say("(i32.const 1)"),
@@ -172,7 +173,7 @@ impl Frozen {
 /// Beats fast, and so finds out soon who does not.
 async fn impatient(dir: &Path, clock: &SimulatedClock, take_over: bool) -> Host {
     let builder = Host::builder().data_dir(dir).clock(clock.clone()).warm(Duration::ZERO);
-    builder.heartbeat(Duration::from_millis(50)).take_over(take_over).open().await.unwrap()
+    builder.heartbeat(Duration::from_millis(300)).take_over(take_over).open().await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -190,8 +191,11 @@ async fn promise_2_an_owner_whose_heart_stands_still_is_stalled_until_it_beats_a
     assert!(!a.task(&waits).await.unwrap().stalled, "nobody has looked for long enough");
     assert!(!a.adopt(&waits).await.unwrap());
     eventually(async || a.task(&waits).await.unwrap().stalled.then_some(())).await;
-    frozen.beat(dir.path());
-    eventually(async || (!a.task(&waits).await.unwrap().stalled).then_some(())).await;
+    eventually(async || {
+        frozen.beat(dir.path());
+        (!a.task(&waits).await.unwrap().stalled).then_some(())
+    })
+    .await;
     eventually(async || a.task(&waits).await.unwrap().stalled.then_some(())).await;
     assert!(a.adopt(&waits).await.unwrap());
     assert_eq!(a.wait(&waits).await.unwrap().state, TaskState::Completed);

@@ -235,8 +235,10 @@ async fn promise_3_a_divergence_names_the_entry_and_both_sides_and_is_reproduced
     let task = begin(&host, &Guest::new(&body).with_question()).await;
     let asked = event(&host, &task, "question", 0).await;
     let said = event(&host, &task, "progress", 0).await;
-    // Somebody changes what is recorded of the first call.
+    // Nobody has it in memory when somebody changes what is recorded of the first call.
+    host.shutdown().await;
     database(dir.path()).execute("UPDATE entry SET hash = ~hash WHERE seq = ?1", [said.seq.cast_signed()]).unwrap();
+    let host = cold_host_at(dir.path(), &clock).await;
     host.answer(&task, 1, yes()).await.unwrap();
     let done = host.wait(&task).await.unwrap();
     let error = done.error.unwrap();

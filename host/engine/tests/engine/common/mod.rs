@@ -397,6 +397,8 @@ pub async fn failure(host: &Host, task: &TaskId) -> (ErrorClass, String, String)
 pub async fn advancing<T>(clock: &SimulatedClock, step: Duration, awaited: impl Future<Output = T>) -> T {
     let mut awaited = std::pin::pin!(awaited);
     let mut tick = tokio::time::interval(Duration::from_millis(5));
+    // On a machine that is late the steps that were missed do not come all at once.
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             it = &mut awaited => return it,
@@ -411,7 +413,7 @@ pub async fn eventually<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
         if let Some(found) = look().await {
             return found;
         }
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
