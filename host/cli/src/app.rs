@@ -116,9 +116,13 @@ fn crash_plan() -> Result<CrashPlan, Problem> {
 }
 
 /// A word for a shell.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:\\".contains(c);
-    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]
@@ -129,5 +133,6 @@ mod tests {
     fn a_directory_is_quoted_for_the_shell_only_where_needed() {
         assert_eq!(quoted("/var/lib/longhaul"), "/var/lib/longhaul");
         assert_eq!(quoted("/my data/it's"), r"'/my data/it'\''s'");
+        assert_eq!(quoted(""), "''");
     }
 }

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use longhaul::{Limits, Scope, TaskState};
 
+use crate::complete;
 use crate::grant::{From, Grant};
 use crate::help::{self, and_exit_codes};
 use crate::version::VERSION;
@@ -191,10 +192,10 @@ pub struct CreateToken {
 )]
 pub struct Run {
     /// A component file, or the name of an installed plugin
-    #[arg(value_hint = ValueHint::FilePath)]
+    #[arg(add = complete::plugins_and_files())]
     pub plugin: String,
     /// The tool, unless the plugin has only one; then the input's properties, typed by the tool's schema
-    #[arg(value_name = "TOOL | KEY=VALUE")]
+    #[arg(value_name = "TOOL | KEY=VALUE", add = complete::tools())]
     pub rest: Vec<String>,
     /// The input: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
@@ -228,8 +229,8 @@ pub struct Run {
 /// How questions are answered while a task is followed.
 #[derive(Debug, Args)]
 pub struct Asked {
-    /// The answer to the next question, as JSON; may be given several times
-    #[arg(long = "answer", value_name = "JSON", allow_hyphen_values = true)]
+    /// The answer to the next question: yes or no, a number, a text, a choice, or JSON; may be given several times
+    #[arg(long = "answer", value_name = "ANSWER", allow_hyphen_values = true)]
     pub answers: Vec<String>,
     /// Who answers, as the tool records it
     #[arg(long, value_name = "NAME")]
@@ -245,7 +246,7 @@ pub enum Tasks {
     #[command(after_help = help::LS)]
     Ls {
         /// Only those in this state
-        #[arg(long)]
+        #[arg(long, add = complete::states())]
         state: Option<TaskState>,
         /// Only those of this conversation
         #[arg(long)]
@@ -257,13 +258,15 @@ pub enum Tasks {
     /// Show one task: where it stands, what it asks, how it ended
     #[command(after_help = help::SHOW)]
     Show {
-        /// A task's id, or the beginning of it
+        /// A task: its id, a beginning or an ending of it, or @last
+        #[arg(add = complete::tasks())]
         id: String,
     },
     /// Show the events so far and go on live; runs the task if no other process does
     #[command(after_help = and_exit_codes(help::WATCH))]
     Watch {
-        /// A task's id, or the beginning of it
+        /// A task: its id, a beginning or an ending of it, or @last
+        #[arg(add = complete::tasks())]
         id: String,
         #[command(flatten)]
         asked: Asked,
@@ -274,7 +277,8 @@ pub enum Tasks {
     /// Ask a task to stop
     #[command(after_help = help::CANCEL)]
     Cancel {
-        /// A task's id, or the beginning of it
+        /// A task: its id, a beginning or an ending of it, or @last
+        #[arg(add = complete::unfinished())]
         id: String,
     },
     /// Run a task again from its journal, without effects, and show what it says
@@ -283,7 +287,8 @@ pub enum Tasks {
         after_long_help = and_exit_codes(&format!("{}\n\n{}", help::REPLAY_MORE, help::REPLAY)),
     )]
     Replay {
-        /// A task's id, or the beginning of it
+        /// A task: its id, a beginning or an ending of it, or @last
+        #[arg(add = complete::tasks())]
         id: String,
         /// Run this component in the place of the task's plugin; it is not installed
         #[arg(long, value_name = "FILE")]
@@ -295,20 +300,22 @@ pub enum Tasks {
     /// Remove an ended task
     #[command(after_help = help::RM)]
     Rm {
-        /// A task's id, or the beginning of it
+        /// A task: its id, a beginning or an ending of it, or @last
+        #[arg(add = complete::ended())]
         id: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct Answer {
-    /// A task's id, or the beginning of it
+    /// A task: its id, a beginning or an ending of it, or @last
+    #[arg(add = complete::asking())]
     pub id: String,
-    /// The answer; asked for at the prompt when left out
-    #[arg(value_name = "JSON", allow_hyphen_values = true, conflicts_with = "decline")]
+    /// The answer: yes or no, a number, a text, a choice, or JSON; asked for at the prompt when left out
+    #[arg(value_name = "ANSWER", allow_hyphen_values = true, conflicts_with = "decline")]
     pub answer: Option<String>,
     /// Which question, where several are open
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", add = complete::questions())]
     pub question: Option<u32>,
     /// Refuse to answer, and perhaps say why
     #[arg(long, value_name = "REASON", num_args = 0..=1, default_missing_value = "")]
@@ -324,6 +331,7 @@ pub enum Plugin {
     #[command(after_help = help::ADD)]
     Add {
         /// The component
+        #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
     /// List installed plugins
@@ -333,6 +341,7 @@ pub enum Plugin {
     #[command(after_help = help::INSPECT)]
     Inspect {
         /// A component file, or the name or digest of an installed plugin
+        #[arg(add = complete::plugins_and_files())]
         plugin: String,
         /// Whose grants
         #[arg(long, value_name = "NS", default_value = longhaul::DEFAULT_NAMESPACE)]
@@ -348,12 +357,14 @@ pub enum Plugin {
     #[command(after_help = and_exit_codes(help::CHECK_UPGRADE))]
     CheckUpgrade {
         /// The new build: a component of the same plugin
+        #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
     /// Remove an installed plugin
     #[command(after_help = help::PLUGIN_RM)]
     Rm {
         /// Its name or digest
+        #[arg(add = complete::plugins())]
         name: String,
     },
 }
@@ -361,6 +372,7 @@ pub enum Plugin {
 #[derive(Debug, Args)]
 pub struct Grants {
     /// The plugin's name; it need not be installed yet
+    #[arg(add = complete::plugins())]
     pub plugin: String,
     /// http:HOST, tool:PLUGIN/TOOL, setting:NAME=VALUE, secret:NAME or, where [secrets] calls it differently, secret:NAME=SECRET
     #[arg(required = true, value_name = "KIND:NAME")]
@@ -383,6 +395,7 @@ pub struct Grants {
 #[derive(Debug, Args)]
 pub struct Revoke {
     /// The plugin's name
+    #[arg(add = complete::plugins())]
     pub plugin: String,
     /// http:HOST, tool:PLUGIN/TOOL, setting:NAME, secret:NAME
     #[arg(required = true, value_name = "KIND:NAME")]

@@ -104,9 +104,10 @@ impl From<longhaul::Error> for Problem {
         let problem = Self::new(error.to_string());
         match error {
             Error::Fault(_) => Self { exit: Exit::Broke, ..problem },
-            Error::UnknownTask(_) | Error::AmbiguousTask(_) => {
-                problem.hint("`longhaul tasks ls` lists the tasks, with `--namespace NS` those of another tenant")
-            }
+            Error::UnknownTask(_) => problem.hint(
+                "a task is named by its id, a beginning or an ending of it, or @last\n  \
+                 `longhaul tasks ls` lists the tasks, with `--namespace NS` those of another tenant",
+            ),
             Error::UndeclaredSetting { plugin, .. } | Error::UndeclaredGrant { plugin, .. } => {
                 problem.hint(format!("`longhaul plugin inspect {plugin}` shows what it declares"))
             }

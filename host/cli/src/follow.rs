@@ -9,7 +9,6 @@ use std::time::Duration;
 use console::Key;
 use futures_util::StreamExt as _;
 use longhaul::{Error, Event, EventKind, Host, OpenQuestion, Reply, TaskId, Timestamp};
-use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
@@ -18,12 +17,12 @@ use crate::args::Asked;
 use crate::exit::{Exit, Problem};
 use crate::family::{self, Names, QuestionId, id_of};
 use crate::prompt::keys::Keys;
-use crate::prompt::{Outcome, Prompt, ask};
+use crate::prompt::{Outcome, Prompt, given};
 use crate::signals::{Signal, Signals};
 use crate::tasks::CANCEL_WAIT;
 use crate::text::line;
 use crate::view::{Kind, View, say};
-use crate::{json, result, time, words};
+use crate::{answer, json, result, time, words};
 
 /// How often bars and the countdown of a question move, and a task that waits is looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -40,7 +39,7 @@ pub struct Follow<'a> {
     id: &'a TaskId,
     view: View,
     /// Given on the command line, for the next questions.
-    answers: VecDeque<Value>,
+    answers: VecDeque<String>,
     /// Who answers.
     by: Option<String>,
     /// Whether there is somebody to ask.
@@ -83,7 +82,7 @@ enum Happened {
 }
 
 impl<'a> Follow<'a> {
-    pub fn new(app: &'a App, host: &'a Host, id: &'a TaskId, begun: Begun, answers: Vec<Value>, asked: Asked) -> Self {
+    pub fn new(app: &'a App, host: &'a Host, id: &'a TaskId, begun: Begun, asked: Asked) -> Self {
         let view = View::new(Kind::for_stderr(app.json, app.verbose));
         let interactive = view.can_ask() && !asked.no_input;
         Self {
@@ -91,7 +90,7 @@ impl<'a> Follow<'a> {
             host,
             id,
             view,
-            answers: answers.into(),
+            answers: asked.answers.into(),
             by: asked.by,
             interactive,
             ours: matches!(begun, Begun::Now | Begun::Before { ours: true }),
@@ -211,7 +210,7 @@ impl<'a> Follow<'a> {
             EventKind::Started { .. } => {
                 self.view.change(|bars| bars.began(at));
                 let id = console::style(self.id).dim().for_stderr();
-                self.view.line(&format!("{} {id}", words::event(kind, time::now()).unwrap_or_default()));
+                self.view.line(&format!("{} {id}", words::event(kind, Some(at)).unwrap_or_default()));
             }
             EventKind::Progress(progress) => {
                 let named = child.map(|child| (child, self.names.get(child)));
@@ -238,7 +237,7 @@ impl<'a> Follow<'a> {
             EventKind::Sleep { until } if until.since(at) < LONG_SLEEP => {}
             EventKind::ChildStarted { child: other, .. } | EventKind::ChildEnded { child: other, .. } => {
                 let name = self.names.get(other);
-                self.say(&name, kind);
+                self.say(&name, kind, at);
                 self.view.change(|bars| match kind {
                     EventKind::ChildStarted { .. } => bars.started(child, other, family::last(&name), at),
                     _ => bars.ended(other),
@@ -246,14 +245,14 @@ impl<'a> Follow<'a> {
             }
             _ => {
                 let name = child.map(|child| self.names.get(child)).unwrap_or_default();
-                self.say(&name, kind);
+                self.say(&name, kind, at);
             }
         }
     }
 
     /// Tells of an event, under the name of the child that it is of.
-    fn say(&mut self, name: &str, kind: &EventKind) {
-        if let Some(told) = words::event(kind, time::now()) {
+    fn say(&mut self, name: &str, kind: &EventKind, at: Timestamp) {
+        if let Some(told) = words::event(kind, Some(at)) {
             self.line(name, &told);
         }
     }
@@ -292,8 +291,7 @@ impl<'a> Follow<'a> {
         let elsewhere = if asked_here && by_somebody { " (elsewhere)" } else { "" };
         match question {
             Some(question) if among_others || !self.told.contains(id) => {
-                let mark = console::style("?").yellow().bold().for_stderr();
-                self.line(&name, &format!("{mark} {}\n  {told}{elsewhere}", line(&question.prompt)));
+                self.line(&name, &words::settled(&question, &format!("{told}{elsewhere}")));
             }
             _ => self.line(&name, &format!("  {told}{elsewhere}")),
         }
@@ -307,11 +305,15 @@ impl<'a> Follow<'a> {
         let Some(question) = self.open.values().find(|q| !self.done_with.contains(&id_of(q))).cloned() else {
             return Ok(());
         };
-        if let Some(value) = self.answers.pop_front() {
+        if let Some(text) = self.answers.pop_front() {
             self.tell(&question);
-            if let Some(problem) = self.answer(&question, Reply::Answered { value, by: self.by.clone() }).await? {
-                let problem = Problem::new(problem);
-                return Err(problem.hint(format!("the task waits; {}", self.how_to_answer(&question))));
+            let refused = match given::value(&question, &text) {
+                Ok(value) => self.answer(&question, Reply::Answered { value, by: self.by.clone() }).await?,
+                Err(why) => Some(format!("this is no answer to question {}: {why}", question.question)),
+            };
+            if let Some(problem) = refused {
+                let how = answer::command(self.app, self.id, &question);
+                return Err(Problem::new(problem).hint(format!("the task waits; answer with, for example: {how}")));
             }
         } else if self.interactive {
             let prompt = Prompt::new(&question);
@@ -345,9 +347,10 @@ impl<'a> Follow<'a> {
             Ok(()) => {}
             Err(e @ Error::Answer { .. }) => return Ok(Some(e.to_string())),
             // Somebody was faster; their reply comes as an event.
-            Err(e @ (Error::AlreadySettled { .. } | Error::UnknownQuestion { .. })) => {
-                self.view.line(&format!("not taken: {}", line(&e.to_string())));
+            Err(Error::AlreadySettled { at, .. }) => {
+                self.view.line(&format!("not taken: somebody was first, {}", time::both(at, time::now())));
             }
+            Err(e @ Error::UnknownQuestion { .. }) => self.view.line(&format!("not taken: {}", line(&e.to_string()))),
             Err(e) => return Err(e.into()),
         }
         self.done_with.insert(id_of(question));
@@ -427,16 +430,9 @@ impl<'a> Follow<'a> {
     fn leave(&mut self, what: &str) {
         self.view.close();
         let again = self.app.again("tasks watch", self.id);
-        let how: Vec<_> = self.open.values().map(|question| format!("\n  {}", self.how_to_answer(question))).collect();
+        let how = self.open.values().map(|question| answer::command(self.app, self.id, question));
+        let how: Vec<_> = how.map(|command| format!("\n  answer with, for example: {command}")).collect();
         say(&format!("{what}{}\n  take the task up again: {again}", how.concat()));
-    }
-
-    fn how_to_answer(&self, question: &OpenQuestion) -> String {
-        let several = self.open.keys().filter(|(task, _)| *task == question.task).count() > 1;
-        let which = if several { format!(" --question {}", question.question) } else { String::new() };
-        let example = line(&ask::example(question));
-        let task = question.task.as_ref().unwrap_or(self.id);
-        format!("answer with: {}{which} JSON (such as '{example}')", self.app.again("tasks answer", task))
     }
 
     async fn finish(&self, signals: &mut Signals) -> Result<Exit, Problem> {

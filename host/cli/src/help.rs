@@ -13,8 +13,8 @@ Examples:
 pub const RUN: &str = "\
 Examples:
   longhaul run csv-profile.wasm csv=@orders.csv
-  longhaul run checklist title='Release 1.4' 'steps=[\"tag it\", \"tell everybody\"]'
-  longhaul run checklist --input @release.json --answer true --by ana --no-input
+  longhaul run checklist title='Release 1.4' 'steps=[{\"title\": \"Tag it\"}, {\"title\": \"Tell everybody\"}]'
+  longhaul run checklist --input @release.json --answer '{\"outcome\": \"done\"}' --by ana --no-input
   longhaul run site-audit url=https://example.com/ --grant http:example.com --limit run_time=10min
   longhaul run csv-profile --input - --json";
 
@@ -34,12 +34,14 @@ Examples:
   longhaul inbox --json";
 
 pub const TASKS: &str = "\
-An ID may be abbreviated. Tasks of a namespace other than `default` are reached with --namespace.
+An ID is a task's whole id, a beginning of it or an ending of 4 characters or more that no other task has, or @last: the newest
+task that was not started by another one. `tasks ls` shows at a terminal how each id ends. Tasks of a namespace other than
+`default` are reached with --namespace.
 
 Examples:
   longhaul tasks ls
-  longhaul tasks watch 01kb7
-  longhaul tasks show 01kb7 --namespace acme";
+  longhaul tasks watch @last
+  longhaul tasks show x1p9vn --namespace acme";
 
 pub const LS: &str = "\
 Examples:
@@ -48,33 +50,37 @@ Examples:
 
 pub const SHOW: &str = "\
 Examples:
-  longhaul tasks show 01kb7
-  longhaul tasks show 01kb7 --json";
+  longhaul tasks show x1p9vn
+  longhaul tasks show x1p9vn --json";
 
 pub const WATCH: &str = "\
 Examples:
-  longhaul tasks watch 01kb7
-  longhaul tasks watch 01kb7 --answer true --by ana
-  longhaul tasks watch 01kb7 --no-input --json";
+  longhaul tasks watch x1p9vn
+  longhaul tasks watch x1p9vn --answer true --by ana
+  longhaul tasks watch x1p9vn --no-input --json";
 
 pub const ANSWER: &str = "\
+An answer is read as what is asked for: yes or no, a number, a text as it is, a choice by its value or title, several choices with
+commas between them; JSON always, and for a form.
+
 Examples:
-  longhaul tasks answer 01kb7
-  longhaul tasks answer 01kb7 true --by ana
-  longhaul tasks answer 01kb7 '{\"name\": \"Ana\"}' --question 2
-  longhaul tasks answer 01kb7 --decline 'not mine to say'";
+  longhaul tasks answer x1p9vn
+  longhaul tasks answer x1p9vn yes --by ana
+  longhaul tasks answer x1p9vn 'version 1.4' --question 2
+  longhaul tasks answer x1p9vn '{\"name\": \"Ana\"}' --question 3
+  longhaul tasks answer x1p9vn --decline 'not mine to say'";
 
 pub const CANCEL: &str = "\
 It may be asked more than once. The tool has ten seconds to clean up; a result that comes meanwhile counts.
 
 Examples:
-  longhaul tasks cancel 01kb7";
+  longhaul tasks cancel x1p9vn";
 
 pub const REPLAY: &str = "\
 Examples:
-  longhaul tasks replay 01kb7
-  longhaul tasks replay 01kb7 --until 40
-  longhaul tasks replay 01kb7 --plugin new/checklist.wasm";
+  longhaul tasks replay x1p9vn
+  longhaul tasks replay x1p9vn --until 40
+  longhaul tasks replay x1p9vn --plugin new/checklist.wasm";
 
 pub const REPLAY_MORE: &str = "\
 Nothing is sent, asked, charged or written, and it does not matter who runs the task or whether it has ended. What the
@@ -85,7 +91,7 @@ pub const RM: &str = "\
 Its journal goes with it, and its children with theirs.
 
 Examples:
-  longhaul tasks rm 01kb7";
+  longhaul tasks rm x1p9vn";
 
 pub const PLUGIN: &str = "\
 Examples:
@@ -190,6 +196,9 @@ Examples:
   longhaul doctor --data /var/lib/longhaul --json";
 
 pub const COMPLETIONS: &str = "\
+They offer what there is, too: tasks by the ends of their ids, plugins, tools, the members of their inputs. They ask the program for
+that, so make them again after an upgrade.
+
 Examples:
   longhaul completions bash > ~/.local/share/bash-completion/completions/longhaul
   longhaul completions zsh > ~/.zfunc/_longhaul

@@ -15,11 +15,11 @@ use crate::app::App;
 use crate::exit::{Exit, Problem};
 use crate::family::QuestionId;
 use crate::prompt::keys::Keys;
-use crate::prompt::{Outcome, Prompt, ask};
+use crate::prompt::{Outcome, Prompt};
 use crate::signals::{RELEASE, Signal, Signals};
 use crate::text::line;
 use crate::view::{Kind, View, say};
-use crate::{json, show, time, words};
+use crate::{answer, json, show, time, words};
 
 /// So many questions are looked at. Nobody reads more; those behind move up as these are answered.
 const MOST: usize = 500;
@@ -53,11 +53,10 @@ async fn list(app: &App, host: &Host) -> Result<Exit, Problem> {
     }
     let mut out = std::io::stdout().lock();
     for asked in &questions {
-        let example = line(&ask::example(&asked.question));
-        let answer = app.again("tasks answer", &asked.task);
+        let answer = answer::command(app, &asked.task, &asked.question);
         let written = writeln!(out, "{}", console::strip_ansi_codes(&words::question(&asked.question, time::now())))
             .and_then(|()| writeln!(out, "  {}", about(asked)))
-            .and_then(|()| writeln!(out, "  {answer} --question {} '{example}'", asked.question.question));
+            .and_then(|()| writeln!(out, "  {answer}"));
         written.map_err(|e| Problem::output(&e))?;
     }
     if questions.len() == MOST {
@@ -73,6 +72,15 @@ fn about(asked: &AskedQuestion) -> String {
     parts.extend(asked.session.as_ref().map(|session| format!("session {}", line(session))));
     parts.extend(audience(asked).map(|whom| format!("asks {}", line(whom))));
     parts.join(" · ")
+}
+
+/// What somebody should know before they answer: who asks, and what its task has done last.
+pub async fn introduction(host: &Host, asked: &AskedQuestion) -> Result<String, Problem> {
+    let task = host.task(&asked.task).await?;
+    let journal = show::recent(host, &task).await?;
+    let about = console::style(about(asked)).dim().for_stderr();
+    let so_far = show::so_far(&task, &journal, SO_FAR);
+    Ok(format!("{about}\n{so_far}").trim_end().to_owned())
 }
 
 /// Who should answer, where the tool has said so.
@@ -186,22 +194,17 @@ impl Inbox<'_> {
     }
 
     fn settled(&mut self, asked: &AskedQuestion, how: &str) {
-        let mark = console::style("?").yellow().bold().for_stderr();
-        self.view.line(&format!("{mark} {}\n  {how}", line(&asked.question.prompt)));
+        self.view.line(&words::settled(&asked.question, how));
     }
 
     /// Opens the question under the pointer.
     async fn choose(&mut self) -> Result<(), Problem> {
         let Some(asked) = self.open.chosen().cloned() else { return Ok(()) };
-        let task = match self.host.task(&asked.task).await {
-            Ok(task) => task,
+        match self.host.task(&asked.task).await {
             Err(Error::UnknownTask(_)) => return self.look().await,
-            Err(e) => return Err(e.into()),
+            task => task?,
         };
-        let journal = show::recent(self.host, &task).await?;
-        let about = console::style(about(&asked)).dim().for_stderr();
-        let so_far = show::so_far(&task, &journal, SO_FAR, time::now());
-        self.view.line(format!("{about}\n{so_far}").trim_end());
+        self.view.line(&introduction(self.host, &asked).await?);
         let prompt = Prompt::new(&asked.question);
         if prompt.hides_details(self.view.size()) {
             self.view.line(&words::question(&asked.question, time::now()));
@@ -229,9 +232,9 @@ impl Inbox<'_> {
                 prompt.refused(&problem);
                 return Ok(());
             }
-            Err(Error::AlreadySettled { reply, .. }) => {
-                let first = words::reply_to(&asked.question, &reply);
-                format!("{first} (elsewhere, before this answer)")
+            Err(Error::AlreadySettled { at, reply, .. }) => {
+                let (first, ago) = (words::reply_to(&asked.question, &reply), time::both(at, time::now()));
+                format!("{first} (elsewhere, before this answer: {ago})")
             }
             Err(Error::UnknownQuestion { .. } | Error::UnknownTask(_)) => "no longer open".to_owned(),
             Err(e) => return Err(e.into()),

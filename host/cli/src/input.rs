@@ -7,28 +7,30 @@ use serde_json::{Map, Value};
 
 use crate::exit::Problem;
 use crate::json::place;
+use crate::nearest::did_you_mean;
 use crate::schema::{Kinds, properties};
 use crate::text::{line, shortened};
 
 /// Builds the input: the pairs are laid over what `--input` gives.
 ///
-/// Also says which pairs the schema does not name, where it lets them through: a misspelt key would otherwise be
-/// dropped by the tool without a word.
+/// Also says what the schema does not name: a misspelt key would otherwise be dropped by the tool without a word.
 pub fn build(schema: &Value, input: Option<&str>, pairs: &[String]) -> Result<(Value, Vec<String>), Problem> {
     let base = match input {
         Some(source) => read(source)?,
         None => Value::Object(Map::new()),
     };
-    if pairs.is_empty() {
-        return Ok((base, Vec::new()));
-    }
     let Value::Object(mut object) = base else {
+        if pairs.is_empty() {
+            return Ok((base, Vec::new()));
+        }
         return Err(Problem::new("KEY=VALUE needs an input that is an object, and --input gives something else"));
     };
     let known = properties(schema);
     let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
     let mut given = Vec::new();
-    let mut unknown = Vec::new();
+    // Where the schema names nothing, everything is as good.
+    let unnamed = |key: &String| !known.is_empty() && !known.contains_key(key);
+    let mut unknown: Vec<_> = object.keys().filter(|key| unnamed(key)).map(|key| note(key, &known)).collect();
     for pair in pairs {
         let (key, text) =
             pair.split_once('=').ok_or_else(|| Problem::new(format!("`{pair}` is neither a tool nor KEY=VALUE")))?;
@@ -39,11 +41,10 @@ pub fn build(schema: &Value, input: Option<&str>, pairs: &[String]) -> Result<(V
         let property = known.get(key);
         if property.is_none() {
             if closed {
-                return Err(unnamed(key, &known));
+                return Err(refused(key, &known));
             }
-            // Where the schema names nothing, everything is as good.
             if !known.is_empty() {
-                unknown.push(key.to_owned());
+                unknown.push(note(key, &known));
             }
         }
         let value = value(schema, property.unwrap_or(&Value::Null), text)
@@ -53,9 +54,14 @@ pub fn build(schema: &Value, input: Option<&str>, pairs: &[String]) -> Result<(V
     Ok((Value::Object(object), unknown))
 }
 
-fn unnamed(key: &str, known: &Map<String, Value>) -> Problem {
+/// What is to be said of a key that the schema does not name.
+fn note(key: &str, known: &Map<String, Value>) -> String {
+    format!("`{}`{}", line(key), did_you_mean(key, known.keys().map(String::as_str)))
+}
+
+fn refused(key: &str, known: &Map<String, Value>) -> Problem {
     let names: Vec<_> = known.keys().map(|name| line(name)).collect();
-    let problem = Problem::new(format!("the tool takes no `{key}`"));
+    let problem = Problem::new(format!("the tool takes no {}", note(key, known)));
     if names.is_empty() { problem } else { problem.hint(format!("it takes: {}", names.join(", "))) }
 }
 
@@ -208,11 +214,13 @@ mod tests {
     #[test]
     fn a_key_that_the_schema_does_not_name_is_refused_or_told() {
         let (_, unknown) = build(&schema(), None, &["cvs=a".to_owned()]).unwrap();
-        assert_eq!(unknown, ["cvs"]);
+        assert_eq!(unknown, ["`cvs`; did you mean `csv`?"]);
+        let (_, unknown) = build(&schema(), Some(r#"{"csv": "a", "haeder": true}"#), &[]).unwrap();
+        assert_eq!(unknown, ["`haeder`; did you mean `header`?"]);
         let mut closed = schema();
         closed["additionalProperties"] = json!(false);
         let problem = build(&closed, None, &["cvs=a".to_owned()]).unwrap_err();
-        assert_eq!(problem.message, "the tool takes no `cvs`");
+        assert_eq!(problem.message, "the tool takes no `cvs`; did you mean `csv`?");
         assert!(problem.hint.unwrap().contains("csv"));
     }
 }

@@ -1,8 +1,10 @@
 //! The `longhaul` command line: parse, do, exit with a code that says how it went.
 
+mod answer;
 mod app;
 mod args;
 mod bars;
+mod complete;
 mod data;
 mod exit;
 mod family;
@@ -13,7 +15,9 @@ mod inbox;
 mod input;
 mod json;
 mod log;
+mod man;
 mod mcp;
+mod nearest;
 mod pages;
 mod plugin;
 mod policy_file;
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == app::COMPILE) {
         return longhaul::compile_child();
     }
+    complete::if_asked();
     let cli = Cli::parse();
     trace(&cli);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

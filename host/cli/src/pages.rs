@@ -1,6 +1,5 @@
 //! `longhaul completions` and `longhaul man`: what a package installs beside the program.
 
-use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -11,24 +10,21 @@ use crate::app::App;
 use crate::args::Cli;
 use crate::exit::{Exit, Problem};
 use crate::view::say;
+use crate::{complete, man};
 
 pub fn completions(shell: Shell) -> Result<Exit, Problem> {
-    let mut text = Vec::new();
-    // Into memory: into a pipe that is closed it would panic.
-    clap_complete::generate(shell, &mut Cli::command(), "longhaul", &mut text);
-    print(&text)
+    let script = complete::script(&shell.to_string());
+    print(&script.map_err(|e| Problem::new(format!("cannot write the script: {e}")))?)
 }
 
 /// One page on standard output, or each command's as a file.
 pub fn man(app: &App, dir: Option<&Path>) -> Result<Exit, Problem> {
     let Some(dir) = dir else {
-        let mut page = Vec::new();
-        let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
-        rendered.map_err(|e| Problem::new(format!("cannot write the page: {e}")))?;
-        return print(&page);
+        let page = man::page(&Cli::command()).map_err(|e| Problem::new(format!("cannot write the page: {e}")))?;
+        return print(page.as_bytes());
     };
-    let written = fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir));
-    written.map_err(|e| Problem::new(format!("cannot write man pages into {}: {e}", dir.display())))?;
+    man::pages(Cli::command(), dir)
+        .map_err(|e| Problem::new(format!("cannot write man pages into {}: {e}", dir.display())))?;
     if !app.json {
         say(&format!("wrote man pages into {}", dir.display()));
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::exit::{Exit, Problem};
 use crate::run::looks_like_a_file;
-use crate::schema::{Kinds, properties};
+use crate::schema::{Kinds, items, properties_of, required};
 use crate::table::Table;
 use crate::text::{bytes, count, line, lines};
 use crate::view::say;
@@ -134,20 +134,31 @@ fn tool(tool: &Tool) -> String {
     if !facts.is_empty() {
         let _ = writeln!(page, "  {}", style(facts.join(", ")).dim());
     }
-    let schema = &tool.input_schema;
-    let required: Vec<_> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    for (name, property) in properties(schema) {
-        let kinds = Kinds::of(schema, &property);
-        let words = if kinds.is_any() { "anything".to_owned() } else { kinds.words() };
-        let optional = if required.contains(&name.as_str()) { "" } else { ", optional" };
-        let about = property
-            .get("description")
-            .and_then(Value::as_str)
-            .map_or_else(String::new, |about| format!(": {}", lines(about.trim_end()).replace('\n', "\n    ")));
-        let _ = writeln!(page, "  {} ({words}{optional}){about}", line(&name));
-    }
+    members(&mut page, &tool.input_schema, &tool.input_schema, 1);
     page
+}
+
+/// What an object is made of, and what that is made of in turn, not too deep for a person to read.
+fn members(page: &mut String, root: &Value, schema: &Value, depth: usize) {
+    /// Below it a person looks at the schema itself (`--json`).
+    const DEEP: usize = 3;
+    let indent = "  ".repeat(depth);
+    let required = required(root, schema);
+    for (name, property) in properties_of(root, schema) {
+        let items = items(root, &property);
+        let kinds = Kinds::of(root, &property);
+        let of = items.as_ref().map(|items| Kinds::of(root, items)).filter(|of| !of.is_any());
+        let of = of.map_or_else(String::new, |of| format!(" of {}", of.plural()));
+        let words = if kinds.is_any() { "anything".to_owned() } else { kinds.words() };
+        let optional = if required.contains(&name) { "" } else { ", optional" };
+        let about = property.get("description").and_then(Value::as_str).map_or_else(String::new, |about| {
+            format!(": {}", lines(about.trim_end()).replace('\n', &format!("\n{indent}  ")))
+        });
+        let _ = writeln!(page, "{indent}{} ({words}{of}{optional}){about}", line(&name));
+        if depth < DEEP {
+            members(page, root, items.as_ref().unwrap_or(&property), depth + 1);
+        }
+    }
 }
 
 /// What the author says of a tool, in a few words.

@@ -12,7 +12,7 @@ use crate::plugin::short;
 use crate::table::Table;
 use crate::text::{count, line};
 use crate::view::say;
-use crate::{json, time, words};
+use crate::{json, tasks, words};
 
 pub async fn replay(
     app: &App,
@@ -21,7 +21,7 @@ pub async fn replay(
     plugin: Option<&Path>,
     until: Option<u64>,
 ) -> Result<Exit, Problem> {
-    let id = host.find_task(id).await?;
+    let id = tasks::find(host, id).await?;
     let mut options = ReplayOptions::default();
     options.component = plugin.map(read).transpose()?;
     options.until = until;
@@ -54,9 +54,8 @@ pub async fn replay(
 
 /// One entry, after its number.
 fn show(heard: Heard) -> Result<(), Problem> {
-    let now = time::now();
     let seq = heard.seq.map_or_else(String::new, |seq| seq.to_string());
-    let Some(told) = words::event(&heard.kind, now) else { return Ok(()) };
+    let Some(told) = words::event(&heard.kind, None) else { return Ok(()) };
     let mut out = std::io::stdout().lock();
     for (place, row) in told.split('\n').enumerate() {
         let row = format!("{} {row}", style(format!("{:>6}", if place == 0 { &seq } else { "" })).dim());

@@ -2,36 +2,33 @@
 
 use std::path::Path;
 
-use longhaul::{Host, NeedKind, NewTask, Plugin, RetryPolicy, Tool};
-use serde_json::Value;
+use longhaul::{Error, Host, NeedKind, NewTask, Plugin, RetryPolicy, Tool};
 
 use crate::app::App;
 use crate::args::Run;
 use crate::exit::{Exit, Problem};
 use crate::follow::{Begun, Follow};
 use crate::grant::{Grant, setting_without_value};
-use crate::json::place;
+use crate::nearest::did_you_mean;
 use crate::signals::{RELEASE, Signals};
-use crate::text::line;
 use crate::view::say;
 use crate::{input, view};
 
 pub async fn run(app: &App, args: Run) -> Result<Exit, Problem> {
     // What is wrong on the command line is told before anything is done.
-    let answers = answers(&args.asked.answers)?;
     args.grants.iter().try_for_each(for_one_task)?;
     let host = app.open().await?;
-    let exit = run_on(app, &host, args, answers).await;
+    let exit = run_on(app, &host, args).await;
     host.shutdown().await;
     exit
 }
 
-async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Result<Exit, Problem> {
+async fn run_on(app: &App, host: &Host, args: Run) -> Result<Exit, Problem> {
     let plugin = plugin(host, &args.plugin).await?;
     let (tool, pairs) = tool(&plugin, &args.rest)?;
     let (input, unknown) = input::build(&tool.input_schema, args.input.as_deref(), pairs)?;
     for key in unknown {
-        view::say(&format!("note: the schema of {} does not name `{}`", tool.name, line(&key)));
+        view::say(&format!("note: the schema of {} does not name {key}", tool.name));
     }
 
     let mut new = NewTask::new(&plugin.digest, &tool.name).input(input);
@@ -65,7 +62,12 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
 
     // From here Ctrl-C is for the task.
     let mut signals = Signals::listen(RELEASE).map_err(|e| Problem::new(format!("cannot listen for signals: {e}")))?;
-    let started = host.start(new).await?;
+    let started = host.start(new).await.map_err(|error| match error {
+        Error::Input { .. } => {
+            Problem::from(error).hint(format!("`longhaul plugin inspect {}` shows what it takes", plugin.name))
+        }
+        error => error.into(),
+    })?;
     let mut begun = Begun::Now;
     if started.existing {
         if !app.json {
@@ -73,7 +75,7 @@ async fn run_on(app: &App, host: &Host, args: Run, answers: Vec<Value>) -> Resul
         }
         begun = Begun::Before { ours: host.adopt(&started.id).await? };
     }
-    Follow::new(app, host, &started.id, begun, answers, args.asked).until_the_end(&mut signals).await
+    Follow::new(app, host, &started.id, begun, args.asked).until_the_end(&mut signals).await
 }
 
 /// Whether something can be granted to a task alone.
@@ -97,7 +99,13 @@ async fn plugin(host: &Host, named: &str) -> Result<Plugin, Problem> {
         return Ok(host.install_file(named).await?);
     }
     match host.plugin(named).await {
-        Err(longhaul::Error::UnknownPlugin(_)) if Path::new(named).is_file() => Ok(host.install_file(named).await?),
+        Err(Error::UnknownPlugin(_)) if Path::new(named).is_file() => Ok(host.install_file(named).await?),
+        Err(error @ Error::UnknownPlugin(_)) => {
+            let installed = host.plugins().await?;
+            let meant = did_you_mean(named, installed.iter().map(|plugin| plugin.name.as_str()));
+            let problem = Problem::from(error);
+            Err(Problem { message: format!("{}{meant}", problem.message), ..problem })
+        }
         found => Ok(found?),
     }
 }
@@ -113,12 +121,11 @@ fn tool<'a>(plugin: &'a Plugin, rest: &'a [String]) -> Result<(&'a Tool, &'a [St
     let has = || tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
     match rest.split_first() {
         Some((name, pairs)) if !name.contains('=') => {
-            let tool = tools.iter().find(|tool| tool.name == *name).ok_or_else(|| longhaul::Error::UnknownTool {
-                plugin: plugin.name.clone(),
-                tool: name.clone(),
-                has: has(),
-            })?;
-            Ok((tool, pairs))
+            let unknown = || {
+                let error = Error::UnknownTool { plugin: plugin.name.clone(), tool: name.clone(), has: has() };
+                Problem::new(format!("{error}{}", did_you_mean(name, tools.iter().map(|tool| tool.name.as_str()))))
+            };
+            Ok((tools.iter().find(|tool| tool.name == *name).ok_or_else(unknown)?, pairs))
         }
         _ => match tools.as_slice() {
             [only] => Ok((only, rest)),
@@ -126,17 +133,4 @@ fn tool<'a>(plugin: &'a Plugin, rest: &'a [String]) -> Result<(&'a Tool, &'a [St
                 .hint("name one behind the plugin")),
         },
     }
-}
-
-/// The answers of the command line.
-pub fn answers(given: &[String]) -> Result<Vec<Value>, Problem> {
-    given.iter().map(|text| answer(text)).collect()
-}
-
-/// An answer of the command line.
-pub fn answer(text: &str) -> Result<Value, Problem> {
-    serde_json::from_str(text).map_err(|e| {
-        Problem::new(format!("the answer `{text}` is not JSON: {}", place(&e)))
-            .hint(format!("a text is written with quotes: '{}'", Value::String(text.to_owned())))
-    })
 }

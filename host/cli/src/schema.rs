@@ -21,7 +21,7 @@ impl Kinds {
     /// Reads `schema`, which is somewhere inside `root`.
     pub fn of(root: &Value, schema: &Value) -> Self {
         let mut kinds = Self::default();
-        kinds.gather(root, schema, DEPTH);
+        visit(root, schema, DEPTH, &mut |schema| kinds.gather(schema));
         kinds
     }
 
@@ -59,11 +59,12 @@ impl Kinds {
         words.join(" or ")
     }
 
-    fn gather(&mut self, root: &Value, schema: &Value, depth: usize) {
-        let Some(depth) = depth.checked_sub(1) else { return };
-        if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|at| local(root, at)) {
-            self.gather(root, target, depth);
-        }
+    /// For a person: `numbers`, `arrays or nulls`.
+    pub fn plural(&self) -> String {
+        self.names.iter().map(|name| format!("{name}s")).collect::<Vec<_>>().join(" or ")
+    }
+
+    fn gather(&mut self, schema: &Value) {
         for name in as_list(schema.get("type")).filter_map(Value::as_str) {
             self.add(name);
         }
@@ -71,9 +72,6 @@ impl Kinds {
         for value in only.chain(schema.get("enum").and_then(Value::as_array).into_iter().flatten()) {
             self.add(kind_of(value));
             self.listed.push(value.clone());
-        }
-        for branch in branches(schema) {
-            self.gather(root, branch, depth);
         }
     }
 
@@ -86,23 +84,49 @@ impl Kinds {
     }
 }
 
-/// The properties that an object's schema names.
+/// The properties that a whole schema names.
 pub fn properties(root: &Value) -> Map<String, Value> {
-    fn gather(root: &Value, schema: &Value, depth: usize, into: &mut Map<String, Value>) {
-        let Some(depth) = depth.checked_sub(1) else { return };
-        if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|at| local(root, at)) {
-            gather(root, target, depth, into);
-        }
-        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            into.entry(name.as_str()).or_insert_with(|| property.clone());
-        }
-        for branch in branches(schema) {
-            gather(root, branch, depth, into);
-        }
-    }
+    properties_of(root, root)
+}
+
+/// The properties that an object's schema names, which is somewhere inside `root`.
+pub fn properties_of(root: &Value, schema: &Value) -> Map<String, Value> {
     let mut found = Map::new();
-    gather(root, root, DEPTH, &mut found);
+    visit(root, schema, DEPTH, &mut |schema| {
+        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            found.entry(name.as_str()).or_insert_with(|| property.clone());
+        }
+    });
     found
+}
+
+/// The properties that an object must have.
+pub fn required(root: &Value, schema: &Value) -> Vec<String> {
+    let target = |schema: &Value| local(root, schema.get("$ref")?.as_str()?);
+    // What a branch requires is not required of all.
+    let schema = (0..DEPTH).try_fold(schema, |schema, _| target(schema).ok_or(schema)).unwrap_or_else(|last| last);
+    as_list(schema.get("required")).filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// The schema of an array's items.
+pub fn items(root: &Value, schema: &Value) -> Option<Value> {
+    let mut found = None;
+    visit(root, schema, DEPTH, &mut |schema| {
+        found = found.take().or_else(|| schema.get("items").cloned());
+    });
+    found
+}
+
+/// Looks at a schema, at what it refers to, and at each branch.
+fn visit(root: &Value, schema: &Value, depth: usize, look: &mut impl FnMut(&Value)) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|at| local(root, at)) {
+        visit(root, target, depth, look);
+    }
+    look(schema);
+    for branch in branches(schema) {
+        visit(root, branch, depth, look);
+    }
 }
 
 fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
@@ -169,5 +193,7 @@ mod tests {
     fn properties_are_found_behind_references() {
         let schema = json!({"$ref": "#/$defs/Input", "$defs": {"Input": {"properties": {"csv": {"type": "string"}}}}});
         assert_eq!(properties(&schema).keys().collect::<Vec<_>>(), ["csv"]);
+        let list = json!({"$ref": "#/$defs/List", "$defs": {"List": {"type": "array", "items": {"type": "integer"}}}});
+        assert_eq!(Kinds::of(&list, &items(&list, &list).unwrap()).plural(), "integers");
     }
 }

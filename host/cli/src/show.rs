@@ -1,29 +1,34 @@
 //! `tasks ls` and `tasks show`: tasks for a person to read.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::iter::repeat;
 
-use console::{strip_ansi_codes, style};
+use console::{Term, strip_ansi_codes, style};
 use longhaul::{Event, EventKind, Host, LimitUse, OpenQuestion, Task, TaskId, TaskState, Timestamp};
 
 use crate::app::App;
 use crate::exit::Problem;
 use crate::family::{self, Names};
-use crate::prompt::ask;
 use crate::table::Table;
 use crate::text::{line, shortened};
-use crate::{result, time, words};
+use crate::{answer, result, time, words};
 
 /// So many entries of the journal are shown.
 const RECENT: usize = 20;
 
-/// One line a task.
+/// An ending of an id that is shown for it has so many characters at least.
+const ENDING: usize = 6;
+
+/// One line a task. At a terminal each is named by the end of its id, which is enough for every command; to programs by all of it.
 pub fn list(tasks: &[Task]) -> Result<(), Problem> {
     let now = time::now();
+    let ids: Vec<_> = tasks.iter().map(|task| &task.id).collect();
+    let ending = if Term::stdout().is_term() { ending(&ids) } else { ID };
     let mut table = Table::new(&["ID", "STATE", "TOOL", "AGE", ""]);
     for task in tasks {
         table.row(vec![
-            task.id.to_string(),
+            split(&task.id, ending).1.to_owned(),
             state(task),
             format!("{}{}", if task.parent.is_some() { "↳ " } else { "" }, tool(&task.plugin, &task.tool)),
             time::duration(now.since(task.created_at)),
@@ -31,6 +36,24 @@ pub fn list(tasks: &[Task]) -> Result<(), Problem> {
         ]);
     }
     table.print()
+}
+
+/// Characters of an id.
+const ID: usize = 26;
+
+/// How many characters at the end of these ids tell them apart.
+pub fn ending(ids: &[&TaskId]) -> usize {
+    let apart = |length: &usize| {
+        let mut seen = HashSet::new();
+        ids.iter().all(|id| seen.insert(split(id, *length).1))
+    };
+    (ENDING..ID).find(apart).unwrap_or(ID)
+}
+
+/// An id taken apart before its last `ending` characters.
+pub fn split(id: &TaskId, ending: usize) -> (&str, &str) {
+    let id = id.as_str();
+    id.split_at_checked(id.len().saturating_sub(ending)).unwrap_or(("", id))
 }
 
 pub fn tool(plugin: &str, tool: &str) -> String {
@@ -43,16 +66,14 @@ fn about(task: &Task) -> String {
         line(&error.message)
     } else if let Some(question) = task.questions.first() {
         format!("? {}", line(&question.prompt))
-    } else if let Some(progress) = task.progress.as_ref().filter(|_| !task.state.is_terminal()) {
-        words::progress(progress).trim_start().to_owned()
     } else {
-        String::new()
+        words::standing(task).unwrap_or_default()
     };
     shortened(&strip_ansi_codes(&text), 60)
 }
 
 /// The state, with what a waiting task waits for and whether anybody runs it.
-fn state(task: &Task) -> String {
+pub fn state(task: &Task) -> String {
     let mut state = task.state.to_string();
     if let Some(waiting) = &task.waiting {
         state = format!("{state}:{}", waiting.on.as_str());
@@ -99,20 +120,21 @@ pub fn page(app: &App, task: &Task, journal: &[Event]) -> Result<(), Problem> {
 
 fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String {
     let mut page = Page::default();
-    page.fact("task", &task.id.to_string());
+    let (beginning, ending) = split(&task.id, ENDING);
+    page.fact("task", &format!("{}{ending}", style(beginning).dim()));
     page.fact("tool", &format!("{} {}", tool(&task.plugin, &task.tool), line(&task.version)));
     if let Some(parent) = &task.parent {
         page.fact("parent", &parent.to_string());
     }
     page.fact("state", &state(task));
     if let Some(until) = task.waiting.as_ref().and_then(|waiting| waiting.until) {
-        page.fact("until", &time::both(until, now));
+        page.fact("until", &planned(task, until, now));
     }
     if task.stalled {
         page.fact("", &format!("no process runs it; {}", app.again("tasks watch", &task.id)));
     }
-    if let Some(progress) = &task.progress {
-        page.fact("progress", words::progress(progress).trim_start());
+    if let Some(standing) = words::standing(task) {
+        page.fact("progress", &standing);
     }
     if task.attempt > 1 {
         page.fact("attempt", &task.attempt.to_string());
@@ -120,7 +142,7 @@ fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String 
     page.fact("started", &time::both(task.created_at, now));
     match task.ended_at {
         Some(ended) => page.fact("ended", &time::both(ended, now)),
-        None => page.fact("deadline", &time::both(task.deadline, now)),
+        None => page.fact("deadline", &planned(task, task.deadline, now)),
     }
     if let Some(session) = &task.session {
         page.fact("session", &line(session));
@@ -132,10 +154,7 @@ fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String 
         let whose = question.task.as_ref().map_or_else(String::new, |child| format!(" of {}", names.get(child)));
         page.heading(&format!("question {}{whose}", question.question));
         page.text(&words::question(question, now));
-        let several = task.questions.iter().filter(|other| other.task == question.task).count() > 1;
-        let which = if several { format!(" --question {}", question.question) } else { String::new() };
-        let answer = app.again("tasks answer", question.task.as_ref().unwrap_or(&task.id));
-        page.text(&format!("  {answer}{which} '{}'", line(&ask::example(question))));
+        page.text(&format!("  {}", answer::command(app, &task.id, question)));
     }
     if !task.children.is_empty() {
         page.heading("children");
@@ -148,27 +167,37 @@ fn written(app: &App, task: &Task, journal: &[Event], now: Timestamp) -> String 
         page.heading("result");
         page.text(&result::shown(output));
     }
-    if let Some(error) = &task.error {
+    // Of one that was stopped there is no more to say than what the journal ends with.
+    if let Some(error) = task.error.as_ref().filter(|_| task.state != TaskState::Cancelled) {
         page.heading("error");
         page.text(&format!("  {}", words::task_error(error)));
     }
     page.heading("journal");
     for entry in last(journal) {
-        page.entry(entry, journal, &names, now);
+        page.entry(entry, journal, &names);
     }
-    page.0
+    page.text
+}
+
+/// A moment at which a task that has not ended is to go on, or to be ended; or what it waits for since.
+fn planned(task: &Task, at: Timestamp, now: Timestamp) -> String {
+    if at > now {
+        return time::both(at, now);
+    }
+    let waits = if task.stalled { "a process that runs it" } else { "its turn" };
+    format!("{} (due {}; waits for {waits})", time::seconds(at), time::relative(at, now))
 }
 
 /// The last things that a task did before it asked, for whoever is to answer: `most` at most.
-pub fn so_far(task: &Task, journal: &[Event], most: usize, now: Timestamp) -> String {
+pub fn so_far(task: &Task, journal: &[Event], most: usize) -> String {
     let names = names(task, journal);
     let of_use = |entry: &&Event| !matches!(whose(entry).1, EventKind::Started { .. } | EventKind::Question(_));
     let entries: Vec<_> = journal.iter().filter(of_use).collect();
     let mut page = Page::default();
     for entry in entries.iter().skip(entries.len().saturating_sub(most)) {
-        page.entry(entry, journal, &names, now);
+        page.entry(entry, journal, &names);
     }
-    page.0
+    page.text
 }
 
 fn names(task: &Task, journal: &[Event]) -> Names {
@@ -181,20 +210,24 @@ fn names(task: &Task, journal: &[Event]) -> Names {
 }
 
 #[derive(Default)]
-struct Page(String);
+struct Page {
+    text: String,
+    /// Of the last entry.
+    day: Option<String>,
+}
 
 impl Page {
     fn fact(&mut self, name: &str, value: &str) {
-        self.0.push_str(&format!("{} {value}\n", style(format!("{name:<9}")).dim()));
+        self.text.push_str(&format!("{} {value}\n", style(format!("{name:<9}")).dim()));
     }
 
     fn heading(&mut self, name: &str) {
-        self.0.push_str(&format!("\n{}\n", style(name).bold()));
+        self.text.push_str(&format!("\n{}\n", style(name).bold()));
     }
 
     fn text(&mut self, text: &str) {
-        self.0.push_str(text.trim_end_matches('\n'));
-        self.0.push('\n');
+        self.text.push_str(text.trim_end_matches('\n'));
+        self.text.push('\n');
     }
 
     /// What is used of each limit of which anything is.
@@ -205,8 +238,8 @@ impl Page {
         }
     }
 
-    /// An entry with its time, its further lines below.
-    fn entry(&mut self, entry: &Event, journal: &[Event], names: &Names, now: Timestamp) {
+    /// An entry with its time, its further lines below; and above it its day, if it is another one than that of the entry before.
+    fn entry(&mut self, entry: &Event, journal: &[Event], names: &Names) {
         let (child, kind) = whose(entry);
         let told = match kind {
             EventKind::Reply { question: number, reply } => {
@@ -214,7 +247,7 @@ impl Page {
                 let told = question.map_or_else(|| words::reply(reply), |question| words::reply_to(question, reply));
                 Some(format!("  {told} (question {number})"))
             }
-            kind => words::event(kind, now),
+            kind => words::event(kind, Some(entry.at)),
         };
         let named = match (child, kind) {
             (_, EventKind::ChildStarted { child, .. } | EventKind::ChildEnded { child, .. }) => Some(child),
@@ -223,16 +256,19 @@ impl Page {
         let told = told.map(|told| named.map_or(told.clone(), |child| family::indented(&names.get(child), &told)));
         let Some(told) = told else { return };
         let at = time::seconds(entry.at);
-        let clock = at.get(11..19).unwrap_or(&at);
+        let (day, clock) = (at.get(..10).unwrap_or(&at), at.get(11..19).unwrap_or(&at));
+        if self.day.replace(day.to_owned()).is_some_and(|before| before != day) {
+            self.text.push_str(&format!("  {}\n", style(day).dim()));
+        }
         for (i, row) in told.split('\n').enumerate() {
             let margin = if i == 0 { clock } else { "        " };
-            self.0.push_str(&format!("  {} {row}\n", style(margin).dim()));
+            self.text.push_str(&format!("  {} {row}\n", style(margin).dim()));
         }
     }
 }
 
 /// The child that an entry is of, if it is of one, and what happened.
-fn whose(entry: &Event) -> (Option<&TaskId>, &EventKind) {
+pub fn whose(entry: &Event) -> (Option<&TaskId>, &EventKind) {
     match &entry.kind {
         EventKind::Child { child, event } => (Some(child), event),
         own => (None, own),
@@ -244,4 +280,34 @@ fn asked<'a>(child: Option<&TaskId>, number: u32, journal: &'a [Event]) -> Optio
         (of, EventKind::Question(question)) if of == child && question.question == number => Some(question),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_of_another_day_stands_below_its_day() {
+        let entry = |seq: u64, at: &str| -> Event {
+            serde_json::from_value(json!({"seq": seq, "at": at, "kind": "progress", "message": "on"})).unwrap()
+        };
+        let entries =
+            [entry(1, "2026-11-29T23:59:59Z"), entry(2, "2026-11-30T00:00:01Z"), entry(3, "2026-11-30T00:00:02Z")];
+        let mut page = Page::default();
+        entries.iter().for_each(|entry| page.entry(entry, &entries, &Names::default()));
+        let shown = strip_ansi_codes(&page.text).into_owned();
+        assert_eq!(shown, "  23:59:59   on\n  2026-11-30\n  00:00:01   on\n  00:00:02   on\n");
+    }
+
+    #[test]
+    fn ids_are_told_apart_by_as_few_characters_as_do() {
+        let id = |text: &str| -> TaskId { serde_json::from_value(json!(text)).unwrap() };
+        let ids =
+            [id("01m8nchejpkmmta7t8vsw09cwh"), id("01m8nchejpkmmta7t8vqw09cwh"), id("01m8ncha5cvmcw8ktc8mrj86yb")];
+        assert_eq!(ending(&ids.iter().collect::<Vec<_>>()), 7);
+        assert_eq!(ending(&[&ids[0], &ids[2]]), 6);
+        assert_eq!(split(&ids[0], 6), ("01m8nchejpkmmta7t8vs", "w09cwh"));
+    }
 }

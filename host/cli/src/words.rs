@@ -1,7 +1,7 @@
 //! Entries of a journal in a person's words. Everything that a guest wrote passes through [`crate::text`].
 
 use console::{StyledObject, style};
-use longhaul::{EventKind, Level, OpenQuestion, Progress, Reply, TaskError, TaskState, Timestamp};
+use longhaul::{EventKind, Level, OpenQuestion, Progress, Reply, Task, TaskError, TaskState, Timestamp, WaitingOn};
 
 use crate::prompt::ask::{in_words, plain};
 use crate::prompt::is_sensitive;
@@ -9,7 +9,13 @@ use crate::text::{bytes, line, lines};
 use crate::time;
 
 /// How an entry is told, in one or several lines. None: there is nothing to tell. Of a child it does not say which.
-pub fn event(kind: &EventKind, now: Timestamp) -> Option<String> {
+///
+/// `at` is when it was written, if that is known: what was planned then is told as of then, whoever reads it and when.
+pub fn event(kind: &EventKind, at: Option<Timestamp>) -> Option<String> {
+    let after = |until: Timestamp| match at {
+        Some(at) => format!("after {}", time::length(until.since(at))),
+        None => format!("at {}", time::seconds(until)),
+    };
     Some(match kind {
         EventKind::Started { plugin, version, tool, .. } => {
             format!("{} {}", bold(format!("{}/{}", line(plugin), line(tool))), dim(line(version)))
@@ -18,14 +24,19 @@ pub fn event(kind: &EventKind, now: Timestamp) -> Option<String> {
         EventKind::Attempt { attempt } => dim(format!("attempt {attempt}")).to_string(),
         EventKind::Progress(update) => progress(update),
         EventKind::Log { text, .. } => log(text),
-        EventKind::Question(asked) => question(asked, now),
+        EventKind::Question(asked) => {
+            asked_until(asked, asked.deadline.map(|deadline| format!("time is up {}", after(deadline))))
+        }
         EventKind::Reply { question, reply } => format!("  {} question {question}", self::reply(reply)),
-        EventKind::Sleep { until } => dim(format!("sleeps until {}", time::both(*until, now))).to_string(),
+        EventKind::Sleep { until } => {
+            let long = at.map_or_else(String::new, |at| format!("for {}, ", time::length(until.since(at))));
+            dim(format!("sleeps {long}until {}", time::seconds(*until))).to_string()
+        }
         EventKind::ChildStarted { plugin, tool, .. } => {
             dim(format!("started {}/{}", line(plugin), line(tool))).to_string()
         }
         EventKind::ChildEnded { state, error, .. } => ended(*state, error.as_ref()),
-        EventKind::Child { event, .. } => return self::event(event, now),
+        EventKind::Child { event, .. } => return self::event(event, at),
         EventKind::CancelRequested => warn("asked to stop").to_string(),
         EventKind::Refused { what, why } => {
             format!("{} {}: {}", warn("refused"), line(what), line(why))
@@ -41,10 +52,10 @@ pub fn event(kind: &EventKind, now: Timestamp) -> Option<String> {
         }
         EventKind::LimitNear(near) => format!("{} {near}", warn("nearly used up:")),
         EventKind::Checkpoint { until, .. } => {
-            dim(format!("left work pending outside; looks again {}", time::relative(*until, now))).to_string()
+            dim(format!("left work pending outside; looks again {}", after(*until))).to_string()
         }
         EventKind::Retry { attempt, until, error } => {
-            format!("{} {}: {}", warn("tries again"), time::relative(*until, now), line(&error.message))
+            format!("{} {}: {}", warn("tries again"), after(*until), line(&error.message))
                 + &dim(format!(" (attempt {attempt})")).to_string()
         }
         EventKind::Ended { state, error, .. } => ended(*state, error.as_ref()),
@@ -68,15 +79,19 @@ fn log(text: &str) -> String {
     marked.join("\n")
 }
 
-/// A question with its details.
+/// A question that is open, with its details.
 pub fn question(asked: &OpenQuestion, now: Timestamp) -> String {
+    asked_until(asked, asked.deadline.map(|deadline| time::is_up(deadline, now)))
+}
+
+fn asked_until(asked: &OpenQuestion, until: Option<String>) -> String {
     let mut told = format!("{} {}", style("?").yellow().bold().for_stderr(), bold(line(&asked.prompt)));
     if let Some(detail) = &asked.detail {
         told.push('\n');
         told.push_str(&indented(detail.trim_end()));
     }
-    if let Some(deadline) = asked.deadline {
-        told.push_str(&dim(format!("\n  time is up {}", time::relative(deadline, now))).to_string());
+    if let Some(until) = until {
+        told.push_str(&dim(format!("\n  {until}")).to_string());
     }
     told
 }
@@ -105,6 +120,16 @@ pub fn reply_to(question: &OpenQuestion, reply: &Reply) -> String {
     }
 }
 
+/// A question that is settled, and how.
+pub fn settled(question: &OpenQuestion, how: &str) -> String {
+    format!("{} {}\n  {how}", style("?").yellow().bold().for_stderr(), line(&question.prompt))
+}
+
+/// What settled a question, and when.
+pub fn first(question: &OpenQuestion, reply: &Reply, at: Timestamp, now: Timestamp) -> String {
+    format!("{}, {} ({})", reply_to(question, reply), time::relative(at, now), time::seconds(at))
+}
+
 fn reply_with(reply: &Reply, answer: &str) -> String {
     let by = |by: &Option<String>| by.as_ref().map_or_else(String::new, |by| format!(" by {}", line(by)));
     match reply {
@@ -129,6 +154,18 @@ pub fn progress(update: &Progress) -> String {
     };
     let far = far(update);
     format!("  {level}{}{}{}", dim(&far), if far.is_empty() { "" } else { " " }, line(&update.message))
+}
+
+/// How far a task is, in a line; or how far it was, where it is not at work on it now. None: it never said, or has come to its end.
+pub fn standing(task: &Task) -> Option<String> {
+    let told = progress(task.progress.as_ref()?);
+    let retries = task.waiting.as_ref().is_some_and(|waiting| waiting.on == WaitingOn::Retry);
+    let told = told.trim_start();
+    match task.state {
+        TaskState::Completed => None,
+        TaskState::Running | TaskState::Waiting if !task.stalled && !retries => Some(told.to_owned()),
+        _ => Some(format!("was at {told}")),
+    }
 }
 
 /// `12% 3/25`, as much as is known.
@@ -193,7 +230,7 @@ mod tests {
 
     fn told(kind: Value) -> String {
         let kind: EventKind = serde_json::from_value(kind).unwrap();
-        let told = event(&kind, Timestamp::from_millis(0)).unwrap();
+        let told = event(&kind, Some(Timestamp::from_millis(0))).unwrap();
         strip_ansi_codes(&told).into_owned()
     }
 
@@ -204,8 +241,10 @@ mod tests {
         assert_eq!(told(json!({"kind": "progress", "message": "half", "done": 0.5, "total": 1.0})), "  50% half");
         assert_eq!(
             told(json!({"kind": "sleep", "until": "1970-01-01T00:01:00Z"})),
-            "sleeps until 1970-01-01T00:01:00Z (in 1m)"
+            "sleeps for 1m, until 1970-01-01T00:01:00Z"
         );
+        let asked = json!({"kind": "question", "question": 1, "prompt": "Well?", "answer": {}, "deadline": "1970-01-01T00:05:00Z"});
+        assert_eq!(told(asked), "? Well?\n  time is up after 5m");
         let reply = json!({"kind": "reply", "question": 2, "outcome": "answered", "value": {"a": 1}, "by": "ana"});
         assert_eq!(told(reply), "  ✓ {\"a\":1} by ana question 2");
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::clock::Timestamp;
 use crate::limits::HostLimit;
 use crate::plugin::NeedKind;
 use crate::policy::PolicyError;
@@ -139,9 +140,14 @@ pub enum Error {
     /// There is no such task in this namespace.
     #[error("no task `{0}`")]
     UnknownTask(String),
-    /// Several tasks begin with what was given.
-    #[error("`{0}` is the beginning of several tasks' ids; give more of it")]
-    AmbiguousTask(String),
+    /// The ids of several tasks begin or end with what was given.
+    #[error("`{given}` could be several tasks ({}); give more of it", ids(.tasks))]
+    AmbiguousTask {
+        /// What was given.
+        given: String,
+        /// The tasks that it could be, the newest first: some of them, if they are many.
+        tasks: Vec<TaskId>,
+    },
     /// The task has no such question.
     #[error("task {task} has no question {question}; open: {}", list(.open))]
     UnknownQuestion {
@@ -153,12 +159,14 @@ pub enum Error {
         open: Vec<u32>,
     },
     /// The question was settled before; this is what counts.
-    #[error("question {question} of task {task} is settled already: {reply}")]
+    #[error("question {question} of task {task} is settled already, since {at}: {reply}")]
     AlreadySettled {
         /// The task.
         task: TaskId,
         /// The question.
         question: u32,
+        /// When it was settled.
+        at: Timestamp,
         /// The reply that was first.
         reply: Box<Reply>,
     },
@@ -284,6 +292,10 @@ fn no_result(state: TaskState, error: Option<&TaskError>) -> String {
 
 fn brief(time: &Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
+}
+
+fn ids(tasks: &[TaskId]) -> String {
+    tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn list(questions: &[u32]) -> String {

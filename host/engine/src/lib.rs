@@ -150,7 +150,7 @@ pub use limits::{HostLimits, LIFE, LimitUnit, LimitUse, Limits, QueueLimits};
 pub use plugin::{Hints, Manifest, Need, NeedKind, Pace, Plugin, Tool, compile_child};
 pub use policy::{NeedVerdict, Policy, PolicyError, Verdict};
 pub use runner::Replayed;
-pub use store::{Examination, Finding, examine};
+pub use store::{Examination, Finding, NamedPlugin, NamedTask, Names, examine, names};
 pub use task::{
     AnswerSchema, Broke, Child, Choice, ErrorClass, Field, FieldKind, Form, FormField, Level, OpenQuestion, Output,
     Part, PartData, Progress, Reply, RetryPolicy, Task, TaskError, TaskId, TaskState, TextFormat, Waiting, WaitingOn,

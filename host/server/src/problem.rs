@@ -139,7 +139,7 @@ impl From<Error> for Problem {
                 of(StatusCode::TOO_MANY_REQUESTS, "queue-full", "The host takes no more tasks for now")
                     .retry_after(retry_after)
             }
-            Error::UnknownTask(_) | Error::AmbiguousTask(_) => {
+            Error::UnknownTask(_) | Error::AmbiguousTask { .. } => {
                 of(StatusCode::NOT_FOUND, "unknown-task", "There is no such task")
             }
             Error::UnknownQuestion { open, .. } => {

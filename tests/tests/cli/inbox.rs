@@ -27,7 +27,7 @@ fn without_a_terminal_it_lists_what_is_open_the_nearest_deadline_first_and_how_t
     for part in ["? Soon?", "time is up in ", "asks ops", "probe/ask 0.1.0", "session thread-7"] {
         assert!(list.contains(part), "{part}: {list}");
     }
-    let how = format!("tasks answer {first} --question 1 'true'");
+    let how = format!("tasks answer {first} --question 1 yes");
     assert!(list.contains(&how), "{list}");
     cli.run(&["tasks", "answer", &first, "--question", "1", "true"]).exits(0);
     assert_eq!(cli.run(&["inbox", "--json"]).exits(0).json().len(), 1);
@@ -73,9 +73,15 @@ mod at_a_terminal {
         let form = json!({ "type": "object", "required": ["size"], "properties": { "size": size } });
         let several = json!({ "type": "array", "items": { "type": "string", "enum": ["a", "b", "c"] } });
         let questions = [
-            ("Sure?", json!({ "type": "boolean" }), vec!["y", "\r"], "yes", json!(true)),
+            ("Sure?", json!({ "type": "boolean" }), vec!["y"], "yes", json!(true)),
             ("Name?", json!({ "type": "string" }), vec!["größe\r"], "größe", json!("größe")),
-            ("Which?", json!({ "type": "string", "oneOf": titled }), vec!["\x1b[B", "\r"], "second", json!("b")),
+            (
+                "Which?",
+                json!({ "type": "string", "oneOf": titled }),
+                vec!["\x1b[B", "\x1b[B", "\r"],
+                "second",
+                json!("b"),
+            ),
             ("Which ones?", several, vec![" ", "\x1b[B", "\x1b[B", " ", "\r"], "a, c", json!(["a", "c"])),
             ("How large?", form, vec!["11\r", "\x7f0\r"], "size: 10", json!({ "size": 10 })),
         ];
@@ -160,7 +166,7 @@ mod at_a_terminal {
         answer(&first).await.is(200);
         at.sees_screen(&["1 question open", "  › Second?  probe/ask", HINT]);
         open(&mut at);
-        at.types("n");
+        at.types("\x1b[B");
         answer(&second).await.is(200);
         at.sees("✓ yes by bob (elsewhere)");
         at.sees(NONE[1]);
@@ -184,14 +190,14 @@ mod at_a_terminal {
         let id = ask(&agent, "Shall we?", json!({ "type": "boolean" })).await;
         let mut at = cli.at_terminal(80, &["inbox", "--by", "ana"]);
         open(&mut at);
-        at.types("n");
+        at.types("\x1b[B\x1b[B");
         at.sees("  › no");
         // It sees nothing of the answer before it sends its own.
         at.freeze();
         agent.post(format!("/v1/tasks/{id}/questions/1/answer"), json!({ "value": true, "by": "bob" })).await.is(200);
         at.types("\r");
         at.signal("CONT");
-        at.sees("✓ yes by bob (elsewhere");
+        at.sees("✓ yes by bob (elsewhere, before this answer: 20");
         at.sees(NONE[1]);
         let counts = reply(&agent, &id).await;
         assert_eq!((&counts["value"], &counts["by"]), (&json!(true), &json!("bob")));
@@ -217,7 +223,7 @@ mod at_a_terminal {
         let id = asked(&cli, "Shall we?", SURE, &[]);
         let mut at = cli.at_terminal(200, &["inbox"]);
         open(&mut at);
-        at.types("y\r");
+        at.types("y");
         at.sees("✓ yes");
         at.sees("no process runs this task; go on with: longhaul ");
         at.types("\x1b");
@@ -231,7 +237,7 @@ mod at_a_terminal {
         asked(&cli, "Shall we?", SURE, &[]);
         let mut at = cli.at_terminal(80, &["inbox"]);
         open(&mut at);
-        at.types("y");
+        at.types("\x1b[B");
         at.sees("  › yes");
         at.signal("INT");
         let (code, at) = at.ended();
@@ -252,7 +258,7 @@ mod at_a_terminal {
         cli.run(&["tasks", "answer", &id, "true"]).exits(2);
         let mut at = cli.at_terminal(80, &["inbox", "--namespace", "acme"]);
         open(&mut at);
-        at.types("y\r");
+        at.types("y");
         at.sees("✓ yes");
         assert_eq!(reply(&acme, &id).await["value"], true);
         cli.run(&["tasks", "show", &id, "--namespace", "acme"]).exits(0);

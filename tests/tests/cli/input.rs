@@ -54,7 +54,17 @@ fn a_file_that_is_missing_or_no_text_is_refused() {
 }
 
 #[test]
-fn an_answer_that_is_not_json_is_refused_before_anything_is_started() {
-    refused(&["ask", "prompt=x", r#"schema={"type":"string"}"#, "--answer", "yes"], "the answer `yes` is not JSON");
-    refused(&["ask", "prompt=x", r#"schema={"type":"string"}"#, "--answer", "yes"], r#"'"yes"'"#);
+fn a_slip_of_the_pen_is_told_with_the_name_that_was_probably_meant() {
+    let cli = Cli::new();
+    let probe = component("probe");
+    cli.run(&["run", &probe, "sleepy", "ms=1", "bi=ana"]).exits(0).says("does not name `bi`; did you mean `by`?");
+    let object = cli.run(&["run", &probe, "sleepy", "--input", r#"{"ms": 1, "mss": 2}"#]).exits(0);
+    object.says("does not name `mss`; did you mean `ms`?");
+    cli.run(&["run", &probe, "sleppy"]).exits(2).says("did you mean `sleepy`?");
+    cli.run(&["run", "porbe", "noop"]).exits(2).says("no plugin `porbe` is installed").says("did you mean `probe`?");
+    let none = cli.run(&["run", "other", "noop"]).exits(2);
+    assert!(!none.stderr.contains("did you mean"), "{none:?}");
+    // What is refused says where to look.
+    cli.run(&["run", &probe, "sleepy"]).exits(2).says("`longhaul plugin inspect probe` shows what it takes");
+    cli.run(&["tasks", "list"]).exits(2).says("ls");
 }

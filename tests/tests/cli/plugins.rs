@@ -10,7 +10,12 @@ fn a_plugin_is_added_listed_inspected_and_removed() {
     let listed = cli.run(&["plugin", "ls"]).exits(0);
     assert!(listed.stdout.contains("checklist") && listed.stdout.contains("run_checklist"), "{listed:?}");
     let page = cli.run(&["plugin", "inspect", "checklist"]).exits(0);
-    assert!(page.stdout.contains("run_checklist") && page.stdout.contains("steps (an array)"), "{page:?}");
+    assert!(
+        page.stdout.contains("run_checklist")
+            && page.stdout.contains("steps (an array of objects)")
+            && page.stdout.contains("\n    title (a string)"),
+        "{page:?}"
+    );
     cli.run(&["plugin", "rm", "checklist"]).exits(0).says("removed checklist");
     cli.run(&["plugin", "inspect", "checklist"]).exits(2).says("no plugin `checklist`");
     cli.run(&["plugin", "rm", "checklist"]).exits(2);

@@ -25,16 +25,16 @@ fn answered(mut at: AtTerminal, keys: &[&str]) -> serde_json::Value {
 #[test]
 fn each_kind_of_question_is_answered_at_the_prompt() {
     let cli = Cli::new();
-    assert_eq!(answered(ask(&cli, r#"{"type":"boolean"}"#, &[]), &["y", ENTER]), true);
+    assert_eq!(answered(ask(&cli, r#"{"type":"boolean"}"#, &[]), &["y"]), true);
     assert_eq!(answered(ask(&cli, r#"{"type":"string"}"#, &[]), &["größe", ENTER]), "größe");
     assert_eq!(answered(ask(&cli, r#"{"type":"integer"}"#, &[]), &["42", ENTER]), 42);
     let one = r#"{"type":"string","oneOf":[{"const":"a","title":"first"},{"const":"b","title":"second"}]}"#;
-    assert_eq!(answered(ask(&cli, one, &[]), &[DOWN, ENTER]), "b");
+    assert_eq!(answered(ask(&cli, one, &[]), &[ENTER, DOWN, DOWN, ENTER]), "b");
     let several = r#"{"type":"array","items":{"type":"string","enum":["a","b","c"]}}"#;
     assert_eq!(answered(ask(&cli, several, &[]), &[" ", DOWN, DOWN, " ", ENTER]), serde_json::json!(["a", "c"]));
     let form =
         r#"{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"sure":{"type":"boolean"}}}"#;
-    let keys = ["Ana", ENTER, "n", ENTER];
+    let keys = ["Ana", ENTER, "n"];
     assert_eq!(answered(ask(&cli, form, &[]), &keys), serde_json::json!({"name": "Ana", "sure": false}));
 }
 
@@ -127,6 +127,7 @@ fn what_a_guest_asks_cannot_write_to_the_terminal() {
     let mut at = cli.at_terminal(80, &["run", &probe, "ask", prompt, schema, "detail=\u{1b}[31mred"]);
     at.shows("␛]0;title␇\\u{202e}evil");
     at.shows("␛[2Jchoice");
+    at.types(DOWN);
     at.types(ENTER);
     let (code, output) = at.end();
     assert_eq!(code, 0, "{output}");
@@ -142,8 +143,32 @@ fn a_narrow_terminal_is_enough() {
     let args = ["run", &probe, "ask", "prompt=Shall we go on with all of it?", r#"schema={"type":"boolean"}"#];
     let mut at = cli.at_terminal(20, &args);
     at.shows("yes");
-    at.types("y\r");
+    at.types("y");
     assert_eq!(at.end().0, 0);
+}
+
+#[test]
+fn who_is_at_the_prompt_when_another_one_answers_is_told_who_was_first_and_when() {
+    let cli = Cli::new();
+    cli.run(&["run", &component("probe"), "ask", "prompt=Shall we?", r#"schema={"type":"boolean"}"#]).exits(4);
+    let id = cli.only_id();
+    let mut at = cli.at_terminal(80, &["tasks", "answer", &id]);
+    at.shows("Enter to answer");
+    // It sees nothing of the answer before it sends its own.
+    at.freeze();
+    cli.run(&["tasks", "answer", &id, "no", "--by", "ana"]).exits(0);
+    at.types("y");
+    at.signal("CONT");
+    let (code, output) = at.end();
+    assert_eq!(code, 2, "{output}");
+    assert!(output.contains("✗") || output.contains("✓ no by ana, "), "{output}");
+    assert!(output.contains(" ago (20"), "{output}");
+}
+
+#[test]
+fn a_default_is_chosen_from_the_beginning() {
+    let cli = Cli::new();
+    assert_eq!(answered(ask(&cli, r#"{"type":"boolean","default":false}"#, &[]), &[ENTER]), false);
 }
 
 #[test]
@@ -152,8 +177,16 @@ fn tasks_answer_asks_at_the_prompt() {
     cli.run(&["run", &component("probe"), "ask", "prompt=Shall we?", r#"schema={"type":"boolean"}"#]).exits(4);
     let id = cli.only_id();
     let mut at = cli.at_terminal(80, &["tasks", "answer", &id, "--by", "ana"]);
-    at.shows("Shall we?");
-    at.types("y\r");
+    // Who asks stands above what is asked.
+    at.sees_screen(&[
+        "probe/ask 0.1.0 · task ID",
+        "? Shall we?",
+        "    yes",
+        "    no",
+        "  y or n, or ↑↓ and Enter to answer, Esc for more",
+    ]);
+    at.types("y");
+    at.sees("✓ yes by ana");
     assert_eq!(at.end().0, 0);
     let task = cli.run(&["tasks", "watch", &id, "--json"]).exits(0).task();
     assert_eq!(task["output"]["structured"]["value"], true);

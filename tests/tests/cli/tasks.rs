@@ -1,6 +1,6 @@
 //! `longhaul tasks`: looking at tasks, stopping and removing them, taking them up again.
 
-use longhaul_tests::cli::{Cli, component};
+use longhaul_tests::cli::{Cli, component, eventually};
 
 #[test]
 fn tasks_are_listed_newest_first_and_can_be_narrowed_down() {
@@ -18,6 +18,7 @@ fn tasks_are_listed_newest_first_and_can_be_narrowed_down() {
     assert_eq!(narrowed(&["--state", "failed"])[0]["tool"], "fail");
     assert_eq!(narrowed(&["--session", "one"])[0]["tool"], "noop");
     assert_eq!(narrowed(&["--limit", "1"]).len(), 1);
+    cli.run(&["tasks", "ls", "--limit", "1"]).exits(0).says("there may be more than these 1; `--limit N`");
     cli.run(&["tasks", "ls", "--state", "lost"]).exits(2).says("no task state");
 }
 
@@ -28,7 +29,7 @@ fn a_task_is_shown_with_its_questions_its_end_and_its_journal() {
     cli.run(&["run", &probe, "ask", "prompt=Shall we?", r#"schema={"type":"boolean"}"#]).exits(4);
     let id = cli.only_id();
     let page = cli.run(&["tasks", "show", &id]).exits(0).stdout;
-    for part in ["probe/ask", "waiting:human", "? Shall we?", "tasks answer", "'true'", "journal"] {
+    for part in ["probe/ask", "waiting:human", "? Shall we?", "tasks answer", "--question 1 yes", "journal"] {
         assert!(page.contains(part), "`{part}` is not in {page}");
     }
     cli.run(&["tasks", "watch", &id, "--answer", "true"]).exits(0);
@@ -39,15 +40,79 @@ fn a_task_is_shown_with_its_questions_its_end_and_its_journal() {
 }
 
 #[test]
-fn an_id_may_be_abbreviated_as_long_as_it_is_clear() {
+fn a_task_is_named_by_its_ending_too_and_one_that_is_not_clear_is_told_with_those_that_it_could_be() {
     let cli = Cli::new();
     let probe = component("probe");
     cli.run(&["run", &probe, "noop"]).exits(0);
     let id = cli.only_id();
-    cli.run(&["tasks", "show", &id[..12]]).exits(0);
-    cli.run(&["run", &probe, "noop"]).exits(0);
-    cli.run(&["tasks", "show", &id[..1]]).exits(2).says("several tasks").says("tasks ls");
-    cli.run(&["tasks", "show", "zzz"]).exits(2).says("no task `zzz`");
+    cli.run(&["run", &probe, "ask", "prompt=Shall we?", r#"schema={"type":"boolean"}"#]).exits(4);
+    let shown = |given: &str| cli.run(&["tasks", "show", given, "--json"]).exits(0).task()["id"].clone();
+    for given in [&id, &id[..25], &id[22..], &id[20..].to_uppercase()] {
+        assert_eq!(shown(given), id, "{given}");
+    }
+    assert_ne!(shown("@last"), id);
+    let several = cli.run(&["tasks", "show", &id[..1]]).exits(2).says("`0` could be several tasks");
+    several.says(&format!("{id}  probe/noop  completed")).says("probe/ask  waiting:human");
+    cli.run(&["tasks", "show", "zzz"]).exits(2).says("no task `zzz`").says("@last").says("tasks ls");
+    // Every command takes it.
+    let ending = &id[20..];
+    cli.run(&["tasks", "watch", ending]).exits(0);
+    cli.run(&["tasks", "replay", ending]).exits(0);
+    cli.run(&["tasks", "cancel", ending]).exits(0).says("was completed already");
+    cli.run(&["tasks", "answer", ending, "yes"]).exits(2).says("asks nothing");
+    cli.run(&["tasks", "rm", ending]).exits(0);
+    cli.run(&["tasks", "answer", "@last", "yes"]).exits(0);
+}
+
+#[test]
+fn the_last_task_is_the_one_that_was_started_and_not_a_child_of_it() {
+    let cli = Cli::new();
+    let input = r#"{"children": [["probe/noop", {}]]}"#;
+    let family = ["run", &component("probe"), "family", "--input", input, "--grant", "tool:probe/noop"];
+    cli.run(&family).exits(0);
+    assert_eq!(cli.run(&["tasks", "show", "@last", "--json"]).exits(0).task()["tool"], "family");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_list_at_a_terminal_names_tasks_by_the_ends_of_their_ids_and_into_a_pipe_by_all_of_them() {
+    let cli = Cli::new();
+    cli.run(&["run", &component("probe"), "noop"]).exits(0);
+    let id = cli.only_id();
+    let (code, output) = cli.at_terminal_with(80, &[("TERM", "xterm"), ("NO_COLOR", "1")], &["tasks", "ls"]).end();
+    assert_eq!(code, 0);
+    let ending = output.lines().nth(1).and_then(|row| row.split(' ').next()).expect("a name");
+    assert!(ending.len() == 6 && id.ends_with(ending) && !output.contains(&id), "{output:?}");
+    cli.run(&["tasks", "show", ending]).exits(0);
+    assert!(cli.run(&["tasks", "ls"]).exits(0).stdout.contains(&id));
+}
+
+#[test]
+fn what_a_task_does_not_do_now_is_not_told_as_if_it_did() {
+    let cli = Cli::new();
+    let probe = component("probe");
+    // It asks when it has come half-way, and nobody runs it.
+    cli.run(&["run", &probe, "steps", "steps=2", "ask_every=1"]).exits(4);
+    let id = cli.only_id();
+    let page = || cli.run(&["tasks", "show", &id]).exits(0).stdout;
+    let list = || cli.run(&["tasks", "ls"]).exits(0).stdout;
+    assert!(page().contains("progress  50% 1/2 step 1"), "{}", page());
+    cli.run(&["tasks", "answer", &id, "yes"]).exits(0);
+    assert!(page().contains("progress  was at 50% 1/2 step 1"), "{}", page());
+    assert!(list().contains("was at 50% 1/2 step 1"), "{}", list());
+    cli.run(&["tasks", "watch", &id, "--answer", "yes"]).exits(0);
+    assert!(!page().contains("progress"), "{}", page());
+
+    // It sleeps, and dies; when its time has come nobody wakes it.
+    let mut running = cli.start(&["run", &probe, "sleepy", "ms=1500"]);
+    let id = running.until("sleep")["task"].as_str().unwrap().to_owned();
+    running.signal("KILL");
+    drop(running);
+    let page = || cli.run(&["tasks", "show", &id]).exits(0).stdout;
+    eventually("it is due", || page().contains("s ago; waits for a process that runs it)").then_some(()));
+    let page = page();
+    assert!(page.contains("until     20") && page.contains("Z (due "), "{page}");
+    assert!(page.contains(" sleeps for 2s, until 20"), "what was planned stays what it was: {page}");
 }
 
 #[test]
@@ -58,6 +123,8 @@ fn cancelling_tells_the_state_it_found_and_may_be_repeated() {
     // No process runs it: the command lets it end.
     cli.run(&["tasks", "cancel", &id]).exits(0).says("was waiting").says("it is cancelled");
     assert_eq!(cli.only_task()["state"], "cancelled");
+    let page = cli.run(&["tasks", "show", &id]).exits(0).stdout;
+    assert!(page.contains("cancelled") && !page.contains("failed"), "{page}");
     cli.run(&["tasks", "cancel", &id]).exits(0).says("was cancelled already");
     cli.run(&["tasks", "watch", &id]).exits(3);
     cli.run(&["tasks", "answer", &id, "true"]).exits(2).says("asks nothing");

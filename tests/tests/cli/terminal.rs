@@ -67,9 +67,9 @@ fn a_question_has_the_place_of_the_bars_until_it_is_answered() {
         "? Shall we?",
         "    yes",
         "    no",
-        "  ↑↓ or its first letter, Enter to answer, Esc for more",
+        "  y or n, or ↑↓ and Enter to answer, Esc for more",
     ]));
-    at.types("y");
+    at.types("\x1b[B");
     at.sees("  › yes");
     at.types("\r");
     at.sees_screen(&screen(&[

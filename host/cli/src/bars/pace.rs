@@ -107,7 +107,7 @@ mod tests {
     fn shares_have_no_rate_and_slow_rates_a_larger_unit() {
         assert_eq!(told(1.0, &[(0, 0.0), (10, 0.5)], 10).as_deref(), Some("10s left"));
         assert_eq!(told(50.0, &[(0, 0.0), (60, 3.0)], 60).as_deref(), Some("3.0/min · 15m 40s left"));
-        assert_eq!(told(50.0, &[(0, 0.0), (3_600, 2.0)], 3_600).as_deref(), Some("2.0/h · 1day left"));
+        assert_eq!(told(50.0, &[(0, 0.0), (3_600, 2.0)], 3_600).as_deref(), Some("2.0/h · 1 day left"));
         assert_eq!(told(5_000.0, &[(0, 0.0), (2, 2_500.0)], 2).as_deref(), Some("1250/s · 2s left"));
     }
 

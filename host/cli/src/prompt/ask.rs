@@ -1,6 +1,6 @@
 //! What a question asks for: the entries that a person fills in, one by one.
 
-use longhaul::{AnswerSchema, Field, FieldKind, OpenQuestion};
+use longhaul::{AnswerSchema, Field, FieldKind, OpenQuestion, TextFormat};
 use serde_json::{Map, Value, json};
 
 /// One thing to enter.
@@ -100,11 +100,21 @@ pub fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// An answer that fits, for a person who answers with a command: `true`, `"text"`, `{"name":"text"}`.
+/// An answer that fits, for a person who answers with a command: `yes`, `text`, `a,b`, `{"name":"text"}`.
 pub fn example(question: &OpenQuestion) -> String {
     let entries = entries(question);
     let one = entries.len() == 1;
-    answer(entries.iter().map(|entry| (entry, (entry.required || one).then(|| example_of(entry))))).to_string()
+    let value = answer(entries.iter().map(|entry| (entry, (entry.required || one).then(|| example_of(entry)))));
+    let whole = entries.first().filter(|entry| entry.name.is_none()).and_then(|entry| entry.field.as_ref());
+    match (whole.map(|field| &field.kind), &value) {
+        (Some(kind @ FieldKind::Confirm), value) => value_in_words(kind, value),
+        (Some(FieldKind::Choices { .. }), Value::Array(values)) => {
+            let texts = values.iter().map(|value| value.as_str().filter(|text| !text.contains(',')));
+            texts.collect::<Option<Vec<_>>>().map_or_else(|| value.to_string(), |texts| texts.join(","))
+        }
+        (Some(_), value) => plain(value),
+        (None, value) => value.to_string(),
+    }
 }
 
 fn example_of(entry: &Entry) -> Value {
@@ -113,12 +123,26 @@ fn example_of(entry: &Entry) -> Value {
     }
     match entry.field.as_ref().map(|field| &field.kind) {
         Some(FieldKind::Confirm) => json!(true),
-        Some(FieldKind::Text { .. }) | None => json!("text"),
+        Some(FieldKind::Text { format: Some(format), .. }) => json!(match format {
+            TextFormat::Email => "ana@example.com",
+            TextFormat::Uri => "https://example.com/",
+            TextFormat::Date => "2026-11-30",
+            TextFormat::DateTime => "2026-11-30T09:00:00Z",
+        }),
+        Some(FieldKind::Text { min_length, max_length, .. }) => {
+            let length = 4.max(min_length.unwrap_or(0)).min(max_length.unwrap_or(u64::MAX));
+            // One that must be very long is nothing that anybody types.
+            json!("text".chars().cycle().take(length.min(80) as usize).collect::<String>())
+        }
+        None => json!("text"),
         Some(FieldKind::Number { minimum, maximum, .. }) => {
             minimum.clone().or_else(|| maximum.clone()).map_or(json!(1), Value::Number)
         }
         Some(FieldKind::Choice { choices }) => choices.first().map(|choice| json!(choice.value)).unwrap_or_default(),
-        Some(FieldKind::Choices { choices, .. }) => choices.iter().take(1).map(|choice| json!(choice.value)).collect(),
+        Some(FieldKind::Choices { choices, min, .. }) => {
+            let least = min.unwrap_or(0).max(1) as usize;
+            choices.iter().take(least).map(|choice| json!(choice.value)).collect()
+        }
     }
 }
 
@@ -156,16 +180,20 @@ pub(super) mod tests {
     #[test]
     fn the_example_is_an_answer_that_fits() {
         let answers = [
-            (json!({"type": "boolean"}), "true"),
-            (json!({"type": "string"}), "\"text\""),
-            (json!({"type": "string", "enum": ["a", "b"]}), "\"a\""),
-            (json!({"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}), "[\"a\"]"),
+            (json!({"type": "boolean"}), "yes"),
+            (json!({"type": "string"}), "text"),
+            (json!({"type": "string", "minLength": 6}), "textte"),
+            (json!({"type": "string", "format": "date"}), "2026-11-30"),
+            (json!({"type": "string", "enum": ["a", "b"]}), "a"),
+            (json!({"type": "array", "minItems": 2, "items": {"type": "string", "enum": ["a", "b", "c"]}}), "a,b"),
+            (json!({"type": "array", "items": {"type": "string", "enum": ["a,b", "c"]}}), "[\"a,b\"]"),
             (json!({"type": "number", "maximum": -2}), "-2"),
             (json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 5}}}), "{\"n\":5}"),
         ];
         for (schema, example) in answers {
-            assert_eq!(super::example(&question(schema.clone())), example);
-            let value = serde_json::from_str(example).unwrap();
+            let asked = question(schema.clone());
+            assert_eq!(super::example(&asked), example);
+            let value = super::super::given::value(&asked, example).unwrap();
             assert_eq!(AnswerSchema::parse(&schema).unwrap().check(&value), Ok(()));
         }
     }

@@ -24,7 +24,7 @@ impl Input {
         match entry.field.as_ref().map(|field| &field.kind) {
             Some(FieldKind::Text { .. }) => typed(value.and_then(Value::as_str).unwrap_or_default().to_owned()),
             Some(FieldKind::Number { .. }) | None => typed(value.map(Value::to_string).unwrap_or_default()),
-            // Never a mere Enter: somebody may be typing when the question appears.
+            // Nothing but a default is chosen from the beginning: somebody may press Enter just as the question appears.
             Some(FieldKind::Confirm) => {
                 let labels = ["yes".to_owned(), "no".to_owned()].into_iter().chain(leave_out).collect();
                 Self::List(List::one(labels, value.and_then(Value::as_bool).map(|yes| usize::from(!yes))))
@@ -32,7 +32,7 @@ impl Input {
             Some(FieldKind::Choice { choices }) => {
                 let at = value.and_then(|value| choices.iter().position(|choice| *value == choice.value));
                 let labels = choices.iter().map(|choice| choice.label().to_owned()).chain(leave_out).collect();
-                Self::List(List::one(labels, at.or(Some(0))))
+                Self::List(List::one(labels, at))
             }
             Some(FieldKind::Choices { choices, .. }) => {
                 let given = value.and_then(Value::as_array);

@@ -7,12 +7,13 @@ pub mod ask;
 mod check;
 mod decode;
 mod editor;
+pub mod given;
 mod input;
 pub mod keys;
 pub mod list;
 
 use console::{Key, style, truncate_str};
-use longhaul::{OpenQuestion, Timestamp};
+use longhaul::{FieldKind, OpenQuestion, Timestamp};
 use serde_json::Value;
 
 use self::ask::Entry;
@@ -81,13 +82,28 @@ impl Prompt {
             Key::Escape => self.menu = Some(Menu::Choose(List::one(self.menu_labels(), Some(0)))),
             Key::Char('\u{4}') => return Some(Outcome::Later),
             Key::Enter => return self.enter(),
-            key => self.input.key(key),
+            key => {
+                self.input.key(key);
+                if self.decides(key) {
+                    return self.enter();
+                }
+            }
         }
         None
     }
 
     fn current(&self) -> Option<&Entry> {
         self.entries.get(self.entered.len())
+    }
+
+    /// Whether a key says it all: `y` and `n` do, where yes or no is asked for.
+    fn decides(&self, key: &Key) -> bool {
+        self.confirms() && matches!(key, Key::Char('y' | 'Y' | 'n' | 'N'))
+    }
+
+    fn confirms(&self) -> bool {
+        let field = self.current().and_then(|entry| entry.field.as_ref());
+        field.is_some_and(|field| matches!(field.kind, FieldKind::Confirm))
     }
 
     fn enter(&mut self) -> Option<Outcome> {
@@ -227,12 +243,13 @@ impl Prompt {
             parts.extend(self.current().map(check::wanted).filter(|wanted| !wanted.is_empty()));
         }
         if let Some(deadline) = self.question.deadline {
-            parts.push(format!("time is up {}", time::relative(deadline, now)));
+            parts.push(time::is_up(deadline, now));
         }
         let keys = match (&self.menu, &self.input) {
             (Some(_), _) => "Enter, Esc to go back",
             (None, Input::Line(_)) => "Enter to answer, Esc for more",
             (None, Input::List(list)) if list.is_several() => "↑↓ and Space, Enter to answer, Esc for more",
+            (None, Input::List(_)) if self.confirms() => "y or n, or ↑↓ and Enter to answer, Esc for more",
             (None, Input::List(_)) => "↑↓ or its first letter, Enter to answer, Esc for more",
         };
         parts.push(keys.to_owned());

@@ -44,18 +44,35 @@ fn form() -> Value {
 }
 
 #[test]
-fn yes_or_no_is_chosen_and_never_a_mere_enter() {
-    assert_eq!(answer(json!({"type": "boolean"}), "y⏎"), Some(Outcome::Answer(json!(true))));
+fn yes_or_no_is_a_key_and_never_a_mere_enter() {
+    assert_eq!(answer(json!({"type": "boolean"}), "y"), Some(Outcome::Answer(json!(true))));
     assert_eq!(answer(json!({"type": "boolean"}), "↓↓⏎"), Some(Outcome::Answer(json!(false))));
     assert_eq!(answer(json!({"type": "boolean"}), "⏎⏎"), None);
-    assert_eq!(answer(json!({"type": "boolean"}), "⏎n⏎"), Some(Outcome::Answer(json!(false))));
+    assert_eq!(answer(json!({"type": "boolean"}), "⏎N"), Some(Outcome::Answer(json!(false))));
+    // Where something else is asked for it is a letter like any other.
+    assert_eq!(answer(json!({"type": "string"}), "y"), None);
+}
+
+#[test]
+fn a_default_is_chosen_from_the_beginning_and_nothing_else_is() {
+    assert_eq!(answer(json!({"type": "boolean", "default": false}), "⏎"), Some(Outcome::Answer(json!(false))));
+    let choice = |default: Value| {
+        let mut schema = json!({"type": "string", "enum": ["a", "b"]});
+        schema.as_object_mut().unwrap().extend(default.as_object().cloned().unwrap_or_default());
+        answer(schema, "⏎")
+    };
+    assert_eq!(choice(json!({"default": "b"})), Some(Outcome::Answer(json!("b"))));
+    assert_eq!(choice(json!({})), None);
+    let several =
+        json!({"type": "array", "minItems": 1, "items": {"type": "string", "enum": ["a", "b"]}, "default": ["b"]});
+    assert_eq!(answer(several, "⏎"), Some(Outcome::Answer(json!(["b"]))));
 }
 
 #[test]
 fn choices_and_several_choices_are_answered_with_their_values() {
     let one =
         json!({"type": "string", "oneOf": [{"const": ",", "title": "comma"}, {"const": ";", "title": "semicolon"}]});
-    assert_eq!(answer(one.clone(), "⏎"), Some(Outcome::Answer(json!(","))));
+    assert_eq!(answer(one.clone(), "↓⏎"), Some(Outcome::Answer(json!(","))));
     assert_eq!(answer(one, "s⏎"), Some(Outcome::Answer(json!(";"))));
     let several = json!({"type": "array", "minItems": 1, "items": {"type": "string", "enum": ["a", "b"]}});
     assert_eq!(answer(several.clone(), "⏎"), None);
@@ -77,14 +94,14 @@ fn a_form_is_asked_field_by_field_and_what_is_not_required_may_be_left_out() {
     assert!(shown(&prompt).contains("(1 of 3)") && shown(&prompt).contains('✗'), "{}", shown(&prompt));
     assert_eq!(press(&mut prompt, "o⏎"), None);
     assert!(shown(&prompt).contains("name: Ro") && shown(&prompt).contains("in metres"), "{}", shown(&prompt));
-    assert_eq!(press(&mut prompt, "⏎y⏎"), Some(Outcome::Answer(json!({"name": "Ro", "sure": true}))));
+    assert_eq!(press(&mut prompt, "⏎y"), Some(Outcome::Answer(json!({"name": "Ro", "sure": true}))));
 }
 
 #[test]
 fn escape_leads_back_to_the_field_before_and_keeps_what_was_entered() {
     let mut prompt = Prompt::new(&question(form()));
     assert_eq!(press(&mut prompt, "Ana⏎⎋b⏎"), None);
-    assert_eq!(press(&mut prompt, "!⏎3⏎n⏎"), Some(Outcome::Answer(json!({"name": "Ana!", "size": 3, "sure": false}))));
+    assert_eq!(press(&mut prompt, "!⏎3⏎n"), Some(Outcome::Answer(json!({"name": "Ana!", "size": 3, "sure": false}))));
 }
 
 #[test]

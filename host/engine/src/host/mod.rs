@@ -37,6 +37,15 @@ use crate::store::{self, Moved, Step};
 use crate::task::{AnswerSchema, LifeEvent, Reply, Task, TaskId, TaskState};
 use crate::{Error, EventKind, HostLimits};
 
+/// What the newest task is called.
+const NEWEST: &str = "@last";
+
+/// An ending of an id that names a task has so many characters: fewer are too easily another task's as well.
+const ENDING: usize = 4;
+
+/// So many tasks are named where what was given could be several.
+const MEANT: usize = 10;
+
 /// The namespace of a [`Host`] that was not given another one.
 pub const DEFAULT_NAMESPACE: &str = "default";
 
@@ -128,23 +137,31 @@ impl Host {
         self.runner().store.read(|sql| store::number(sql, &self.namespace, id))
     }
 
-    /// The task of that id, or the only one whose id begins so.
+    /// The task that a person means: by its whole id, by a beginning of it that no other task of the namespace has, or by such
+    /// an ending of four characters at least. (Ids of one day begin alike, and end at random.) `@last` is the newest task that
+    /// was not started by another one.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownTask`], [`Error::AmbiguousTask`].
-    pub async fn find_task(&self, prefix: &str) -> Result<TaskId, Error> {
-        let prefix = prefix.to_ascii_lowercase();
+    /// [`Error::UnknownTask`]; [`Error::AmbiguousTask`], with the tasks that it could be.
+    pub async fn find_task(&self, given: &str) -> Result<TaskId, Error> {
+        let given = given.to_ascii_lowercase();
         let namespace = self.namespace.clone();
-        let wanted = prefix.clone();
-        let found =
-            self.read(move |runner| Ok(runner.store.read(|sql| store::by_prefix(sql, &namespace, &wanted))?)).await?;
-        let mut found = found.into_iter().map(|(_, id)| id);
-        match (found.next(), found.next()) {
-            (Some(id), None) if !prefix.is_empty() => Ok(id),
-            (Some(_), _) => Err(Error::AmbiguousTask(prefix)),
-            (None, _) => Err(Error::UnknownTask(prefix)),
-        }
+        self.read(move |runner| {
+            runner.store.read(|sql| {
+                let mut found = match given.as_str() {
+                    "" => Vec::new(),
+                    NEWEST => store::newest_task(sql, &namespace)?.into_iter().collect(),
+                    given => store::named(sql, &namespace, given, ENDING, MEANT)?,
+                };
+                match found.len() {
+                    0 => Err(Error::UnknownTask(given)),
+                    1 => Ok(found.remove(0)),
+                    _ => Err(Error::AmbiguousTask { given, tasks: found }),
+                }
+            })
+        })
+        .await
     }
 
     /// A task as it stands now.
@@ -166,7 +183,7 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// [`Error::Answer`] if the value does not fit the question, or has more bytes than the limit `answer` allows; [`Error::AlreadySettled`], with what counts, if somebody
+    /// [`Error::Answer`] if the value does not fit the question, or has more bytes than the limit `answer` allows; [`Error::AlreadySettled`], with what counts and since when, if somebody
     /// was first; [`Error::UnknownQuestion`]; [`Error::UnknownTask`].
     pub async fn answer(&self, id: &TaskId, question: u32, reply: Reply) -> Result<(), Error> {
         let (task, namespace, now) = (id.clone(), self.namespace.clone(), self.runner().clock.now());
@@ -179,11 +196,12 @@ impl Host {
                     return Err(Error::UnknownQuestion { task, question, open });
                 };
                 if let Some(reply) = settled {
-                    return Err(Error::AlreadySettled { task, question, reply: Box::new(reply) });
+                    let at = store::settled_at(tx.sql, n, question)?.unwrap_or(now);
+                    return Err(Error::AlreadySettled { task, question, at, reply: Box::new(reply) });
                 }
                 // Nobody has written down yet that its time is up; it is all the same.
-                if asked.deadline.is_some_and(|deadline| deadline <= now) {
-                    return Err(Error::AlreadySettled { task, question, reply: Box::new(Reply::TimedOut) });
+                if let Some(at) = asked.deadline.filter(|deadline| *deadline <= now) {
+                    return Err(Error::AlreadySettled { task, question, at, reply: Box::new(Reply::TimedOut) });
                 }
                 let limits = store::limits_of(tx.sql, n)?;
                 is_short(&reply, &limits).map_err(|problem| Error::Answer { question, problem })?;

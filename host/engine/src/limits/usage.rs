@@ -33,6 +33,7 @@ fn about(unit: LimitUnit, amount: u64) -> String {
     match unit_of {
         Some((suffix, times)) if amount.is_multiple_of(*times) => format!("{} {suffix}", amount / times),
         Some((suffix, times)) => format!("{:.1} {suffix}", amount as f64 / *times as f64),
+        None if unit == LimitUnit::Bytes => format!("{amount} B"),
         None => amount.to_string(),
     }
 }
@@ -110,6 +111,7 @@ mod tests {
     fn what_is_used_is_told_in_few_digits() {
         let told = |limit, used| Limits::default().used(limit, used).to_string();
         assert_eq!(told(Limit::questions, 80), "questions 80 of 100");
+        assert_eq!(told(Limit::journal, 117), "journal 117 B of 64 MiB");
         assert_eq!(told(Limit::memory, 220_000_000), "memory 209.8 MiB of 256 MiB");
         assert_eq!(told(Limit::run_time, 2_880_000), "run_time 48 min of 1 h");
         assert_eq!(told(Limit::fuel, 80_123_456_789), "fuel 80.1 G of 100 G");

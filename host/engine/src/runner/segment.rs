@@ -357,7 +357,7 @@ impl<'a> Segment<'a> {
         }
         let spent = self.under_way.spent();
         let mut step = step(self.row, &self.run, &mut self.left, &control, true, spent);
-        step.fuel = fuel;
+        (step.fuel, step.burned) = (fuel, fuel);
         step
     }
 
@@ -395,8 +395,8 @@ fn step(row: &RunRow, run: &Run, left: &mut Left, control: &crate::sandbox::Cont
     let entries = run.recorder().take(run.now(), all);
     let bears = entries.iter().any(|entry| matches!(entry.body, Body::Event(EventKind::ChildStarted { .. }, _)));
     let child = left.child.take_if(|_| bears);
-    let (seed, memory) = (left.seed.take(), run.memory.most());
-    Step { lease: row.lease, entries, running: true, child, seed, run_ms, memory, http, ..Step::default() }
+    let (seed, memory, burned) = (left.seed.take(), run.memory.most(), control.burned());
+    Step { lease: row.lease, entries, running: true, child, seed, burned, run_ms, memory, http, ..Step::default() }
 }
 
 /// The settings of a task, each as it is when the guest asks for it; and what stands for its secrets, where that is how they

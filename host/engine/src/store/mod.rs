@@ -10,6 +10,7 @@ mod failure;
 mod feed;
 mod keys;
 mod list;
+mod names;
 mod notice;
 mod owners;
 mod plugins;
@@ -34,6 +35,7 @@ pub(crate) use events::{all as journal, first_seed, kept, keys_before, of_segmen
 pub(crate) use feed::{last as feed_end, page as feed_page};
 pub(crate) use keys::{code_key, faces_key};
 pub(crate) use list::{count as count_tasks, page as tasks};
+pub use names::{NamedPlugin, NamedTask, Names, names};
 pub(crate) use notice::{Notice, Notify, Tally};
 pub(crate) use owners::{
     Moved, Owners, Predecessor, beat, beats, claim, claim_batch, enrol, forget, others_with_work, release,
@@ -42,7 +44,7 @@ pub(crate) use plugins::{
     PluginRow, by_digest as plugin_row, component, find as find_plugin, insert as insert_plugin, list as plugins,
     newest, remove as remove_plugin,
 };
-pub(crate) use questions::{all as replies, asked, one as question, one_asked, still_open};
+pub(crate) use questions::{all as replies, asked, one as question, one_asked, settled_at, still_open};
 pub(crate) use removal::{hide_ended, sweep};
 pub(crate) use schema::SCHEMA;
 pub(crate) use step::{HttpUse, Rebuild, Step, Taken};
@@ -51,8 +53,8 @@ pub(crate) use subscriptions::{
     one as subscription, seek as seek_subscription,
 };
 pub(crate) use tasks::{
-    Due, Inserted, Locality, NewRow, RunRow, by_prefix, due, expire, input, last_seq, limits_of, number, owe,
-    remove as remove_task, run_row, unfinished, unfinished_by_state, view, written_since,
+    Due, Inserted, Locality, NewRow, RunRow, due, expire, input, last_seq, limits_of, named, newest as newest_task,
+    number, owe, remove as remove_task, run_row, unfinished, unfinished_by_state, view, written_since,
 };
 pub(crate) use tokens::{all as tokens, insert as insert_token, one as token, remove as remove_token};
 pub(crate) use webhooks::{

@@ -50,6 +50,18 @@ pub(crate) fn one(
     Ok(Some((parse(&body)?, reply.as_deref().map(parse).transpose()?)))
 }
 
+/// When a question was settled, as the journal has it.
+pub(crate) fn settled_at(sql: &Connection, task: i64, question: u32) -> Result<Option<Timestamp>, StoreError> {
+    let mut select = sql
+        .prepare_cached(
+            "SELECT at FROM entry WHERE task = ?1 AND kind = 'reply' AND json_extract(data, '$.question') = ?2",
+        )
+        .map_err(failed(WHAT))?;
+    let at: Option<i64> =
+        select.query_row(params![task, question], |row| row.get(0)).optional().map_err(failed(WHAT))?;
+    Ok(at.map(|at| Timestamp::from_millis(at.max(0).cast_unsigned())))
+}
+
 /// The questions that may be answered, oldest first.
 pub(crate) fn still_open(sql: &Connection, task: i64) -> Result<Vec<OpenQuestion>, StoreError> {
     let mut select = sql

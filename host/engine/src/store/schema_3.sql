@@ -103,5 +103,9 @@ CREATE TABLE key (
 ALTER TABLE task ADD COLUMN memory INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE task ADD COLUMN near TEXT;
 
+-- Fuel of the segment that has not ended, as of the last commit, as far as it was known: for readers. It counts against the
+-- limit when the segment ends, in `fuel`; a replay burns it again.
+ALTER TABLE task ADD COLUMN segment_fuel INTEGER NOT NULL DEFAULT 0;
+
 -- The questions that may be answered: what an inbox looks through.
 CREATE INDEX question_open ON question (deadline) WHERE reply IS NULL;

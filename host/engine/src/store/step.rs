@@ -57,6 +57,8 @@ pub(crate) struct Step {
     pub seed: Option<[u8; 32]>,
     /// Fuel used by a segment that ended.
     pub fuel: u64,
+    /// Fuel used so far by a segment that has not, for readers: a replay begins again from nothing, so it is kept where it is less.
+    pub burned: u64,
     /// What keeping the instance, or not, has cost and will; only where it is worth a row.
     pub rebuild: Option<Rebuild>,
     /// Milliseconds that the guest computed since the last step.
@@ -209,7 +211,8 @@ impl Step {
         let further = self.lease.is_some() && (acted || happened);
         columns.life = life;
         columns.fuel += self.fuel;
-        let used = Used { run_ms: self.run_ms, memory: self.memory, http: self.http };
+        let segment_fuel = if self.fuel > 0 { None } else { Some(self.burned) };
+        let used = Used { run_ms: self.run_ms, memory: self.memory, http: self.http, segment_fuel };
         // A try begins before what its guest did, and ends after it.
         let (before, after) = effects.split_at(begun);
         let mut entries = Vec::new();
@@ -331,6 +334,8 @@ struct Used {
     run_ms: u64,
     memory: u64,
     http: HttpUse,
+    /// `None`: the segment has ended.
+    segment_fuel: Option<u64>,
 }
 
 /// What a step says beside what happened.
@@ -454,7 +459,7 @@ impl Columns {
                      progress = ?18, fuel = ?19, run_ms = run_ms + ?20, ended_seq = ?21,
                      public_seq = ?22, deaths = iif(?23, 0, deaths), suspect = suspect AND ?2 <> 'running',
                      journal_bytes = ?24, http_exchanges = http_exchanges + ?25, http_bytes = http_bytes + ?26,
-                     memory = max(memory, ?27), near = ?28
+                     memory = max(memory, ?27), near = ?28, segment_fuel = coalesce(max(segment_fuel, ?29), 0)
                  WHERE n = ?1 RETURNING run_ms, memory",
             )
             .map_err(failed(WHAT))?;
@@ -489,6 +494,7 @@ impl Columns {
                     used.http.bytes.cast_signed(),
                     used.memory.cast_signed(),
                     self.near.names(),
+                    used.segment_fuel.map(u64::cast_signed),
                 ],
                 |row| {
                     let (ran, memory) = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);

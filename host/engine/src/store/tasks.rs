@@ -435,7 +435,7 @@ pub(crate) fn written_since(sql: &Connection, owner: i64, pos: i64) -> Result<(V
 pub(super) const COLUMNS: &str =
     "SELECT task.n, id, namespace, session, plugin.name, plugin.version, task.digest, tool, state,
     waiting_on, wait_until, attempt, cancel, created_at, updated_at, ended_at, deadline, public_seq, progress, context,
-    fuel, ended_seq, owner, (SELECT above.id FROM task AS above WHERE above.n = task.parent),
+    fuel + segment_fuel, ended_seq, owner, (SELECT above.id FROM task AS above WHERE above.n = task.parent),
     limits, run_ms, memory, replay_fuel, journal_bytes, last_seq - (ended_seq IS NOT NULL), http_exchanges, http_bytes,
     (SELECT count(*) FROM question WHERE question.task = task.n),
     (SELECT count(*) FROM task AS below WHERE below.parent = task.n)
@@ -473,18 +473,35 @@ pub(crate) fn unfinished_by_state(sql: &Connection) -> Result<Vec<(TaskState, u6
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
 }
 
-/// The tasks whose ids begin with `prefix`, two at most: `(n, id)`.
-pub(crate) fn by_prefix(sql: &Connection, namespace: &str, prefix: &str) -> Result<Vec<(i64, TaskId)>, StoreError> {
+/// The tasks whose ids begin so, or end so if it is `ending` characters at least; the newest first, `most` at most.
+pub(crate) fn named(
+    sql: &Connection,
+    namespace: &str,
+    given: &str,
+    ending: usize,
+    most: usize,
+) -> Result<Vec<TaskId>, StoreError> {
     let mut select = sql
         .prepare_cached(
-            "SELECT n, id FROM task
-             WHERE id >= ?2 AND substr(id, 1, length(?2)) = ?2 AND namespace = ?1 AND removed = 0 LIMIT 2",
+            "SELECT id FROM task
+             WHERE namespace = ?1 AND removed = 0
+               AND (substr(id, 1, length(?2)) = ?2 OR (length(?2) >= ?3 AND substr(id, -length(?2)) = ?2))
+             ORDER BY id DESC LIMIT ?4",
         )
         .map_err(failed(WHAT))?;
     let rows = select
-        .query_map(params![namespace, prefix], |row| Ok((row.get(0)?, TaskId(row.get(1)?))))
+        .query_map(params![namespace, given, ending as i64, most as i64], |row| row.get(0).map(TaskId))
         .map_err(failed(WHAT))?;
     rows.collect::<Result<_, _>>().map_err(failed(WHAT))
+}
+
+/// The newest task that no other one started.
+pub(crate) fn newest(sql: &Connection, namespace: &str) -> Result<Option<TaskId>, StoreError> {
+    sql.prepare_cached(
+        "SELECT id FROM task WHERE namespace = ?1 AND removed = 0 AND parent IS NULL ORDER BY id DESC LIMIT 1",
+    )
+    .and_then(|mut select| select.query_row(params![namespace], |row| row.get(0).map(TaskId)).optional())
+    .map_err(failed(WHAT))
 }
 
 /// The row number of a task, and its state.

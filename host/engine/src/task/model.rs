@@ -54,6 +54,10 @@ pub enum TaskState {
 }
 
 impl TaskState {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Queued, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Cancelled];
+
     /// Whether nothing can follow.
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
@@ -82,10 +86,10 @@ impl FromStr for TaskState {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        let all = [Self::Queued, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Cancelled];
-        all.into_iter()
+        Self::ALL
+            .into_iter()
             .find(|state| state.as_str() == s)
-            .ok_or_else(|| format!("`{s}` is no task state; there are: {}", all.map(Self::as_str).join(", ")))
+            .ok_or_else(|| format!("`{s}` is no task state; there are: {}", Self::ALL.map(Self::as_str).join(", ")))
     }
 }
 
@@ -187,10 +191,10 @@ pub struct Task {
     pub questions: Vec<OpenQuestion>,
     /// What the caller attached at the start.
     pub context: Value,
-    /// Instructions executed so far, about (wasmtime's fuel), over all attempts.
+    /// Instructions executed so far, about (wasmtime's fuel), over all attempts; of a guest that runs, as of its last commit, to
+    /// some millions.
     pub fuel_used: u64,
-    /// What it has used of the limits on what it uses in its life, or has at once; as of its last commit, and its fuel as
-    /// of the last segment that ended.
+    /// What it has used of the limits on what it uses in its life, or has at once; as of its last commit.
     pub usage: Vec<LimitUse>,
     /// The result of a completed task.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,6 +16,7 @@ mod install;
 mod journal;
 mod kin;
 mod limits;
+mod names;
 mod policy;
 mod questions;
 mod queue;

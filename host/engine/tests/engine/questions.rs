@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{Guest, ask, begin, clock, cold_host_at, event, failure, find, host_at, open, said, say, yes};
-use longhaul::{Error, EventKind, Host, Reply, SimulatedClock, TaskState};
+use longhaul::{Clock as _, Error, EventKind, Host, Reply, SimulatedClock, TaskState};
 use serde_json::json;
 
 fn answer(value: serde_json::Value, by: &str) -> Reply {
@@ -53,6 +53,24 @@ async fn promise_10_of_answers_that_come_at_once_one_wins_and_the_others_get_it(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn promise_10_the_second_answer_is_told_when_the_first_one_was_given() {
+    let (_dir, clock, host) = open_host().await;
+    let task = begin(&host, &asks(None)).await;
+    event(&host, &task, "question", 0).await;
+    clock.advance(Duration::from_secs(5));
+    let (first, given_at) = (answer(json!(true), "ana"), clock.now());
+    host.answer(&task, 1, first.clone()).await.unwrap();
+    clock.advance(Duration::from_secs(60));
+    for _ in 0..2 {
+        let late = host.answer(&task, 1, answer(json!(false), "bob")).await.unwrap_err();
+        let Error::AlreadySettled { question: 1, at, reply, .. } = late else { panic!("{late}") };
+        assert_eq!((at, *reply), (given_at, first.clone()));
+        // Also when the task has ended meanwhile.
+        host.wait(&task).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn promise_10_an_answer_is_checked_before_it_is_taken() {
     let (_dir, _clock, host) = open_host().await;
     let task = begin(&host, &asks(None)).await;
@@ -84,9 +102,11 @@ async fn promise_10_an_answer_after_the_timeout_is_too_late() {
     host.shutdown().await;
     // Nobody runs it, so nobody has written down that its time is up.
     let idle = Host::builder().data_dir(dir.path()).clock(clock.clone()).take_over(false).open().await.unwrap();
-    clock.advance(Duration::from_secs(60));
+    let deadline = clock.now().after(Duration::from_secs(60));
+    clock.advance(Duration::from_secs(70));
     let late = idle.answer(&task, 1, yes()).await.unwrap_err();
-    assert!(matches!(&late, Error::AlreadySettled { reply, .. } if **reply == Reply::TimedOut), "{late}");
+    let timed_out = |error: &Error| matches!(error, Error::AlreadySettled { reply, at, .. } if **reply == Reply::TimedOut && *at == deadline);
+    assert!(timed_out(&late), "{late}");
     idle.shutdown().await;
     let host = cold_host_at(dir.path(), &clock).await;
     assert_eq!(host.wait(&task).await.unwrap().state, TaskState::Completed);
