@@ -167,7 +167,7 @@ impl Running {
         signal(&self.child, name);
     }
 
-    /// Freezes it, as [`freeze`] does.
+    /// Freezes it, as `freeze` does.
     pub fn freeze(&self, data: &Path) {
         freeze(&self.child, data);
     }

@@ -76,7 +76,7 @@ impl Worker {
         signal(&self.child, name);
     }
 
-    /// Freezes it, as [`freeze`] does.
+    /// Freezes it, as `freeze` does.
     pub fn freeze(&self, data: &Path) {
         freeze(&self.child, data);
     }
