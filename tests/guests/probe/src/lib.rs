@@ -37,6 +37,7 @@ longhaul_sdk::plugin! {
         plain::fail,
         plain::who_am_i,
         plain::parts,
+        plain::pictures,
         waits::ask,
         waits::ask_many,
         waits::sleepy,

@@ -107,3 +107,20 @@ pub fn parts(_task: &Task, _input: Map<String, Value>) -> Result<Output<()>, Too
         .part(Part::bytes("application/octet-stream", [0, 1, 255]).named("three.bin"))
         .part(Part::link("text/html", "https://example.com/").named("example")))
 }
+
+/// One pixel, green.
+const PIXEL: &[u8] = include_bytes!("pixel.png");
+/// Text that would run as a script wherever it is taken for a document.
+const SCRIPT: &str =
+    "<svg xmlns='http://www.w3.org/2000/svg' onload='globalThis.hurt=1'><script>globalThis.hurt=1</script></svg>";
+
+/// Returns an image, a file, and what calls itself an image but would run a script.
+#[longhaul_sdk::tool(read_only)]
+pub fn pictures(_task: &Task, _input: Map<String, Value>) -> Result<Output<()>, ToolError> {
+    Ok(Output::new(())
+        .part(Part::bytes("image/png", PIXEL).named("pixel.png"))
+        .part(Part::bytes("text/csv", "a,b\n1,2\n").named("table.csv"))
+        .part(Part::bytes("image/svg+xml", SCRIPT).named("drawing.svg"))
+        .part(Part::bytes("text/html", SCRIPT).named("page.html"))
+        .part(Part::bytes("IMAGE/PNG; x=\"", SCRIPT).named("liar.png")))
+}
