@@ -1,24 +1,35 @@
 // Answering a question, or declining to. The first answer counts.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type Asked, call, type Json, Problem, type Reply, segment, type Schema } from "./api";
 import { Said, Wrong } from "./bits";
-import { Field } from "./fields";
+import { Field, focusWrong } from "./fields";
 import { collect, type Draft, draftOf, field, fields, isForm, valueOf } from "./schema";
-import { keyOf, message, refresh, said, sending, settle } from "./state";
+import { caller, keyOf, message, refresh, said, sending, settle } from "./state";
 import { cut, line } from "./text";
+
+/** What was written and not sent, by who wrote it: it is there again when one comes back, or has signed in again. */
+const written = new Map<string, Record<string, Draft>>();
 
 export function AnswerForm({ asked }: { asked: Asked }) {
   const schema = withDefault(asked);
   const all = isForm(schema) ? fields(schema) ?? [] : [field("answer", schema, true)];
   const single = !isForm(schema);
-  const [drafts, setDrafts] = useState<Record<string, Draft>>(() => Object.fromEntries(all.map((one) => [one.name, draftOf(one)])));
+  const place = `${caller.value?.name}/${keyOf(asked)}`;
+  const [drafts, setDrafts] = useState<Record<string, Draft>>(() => written.get(place) ?? Object.fromEntries(all.map((one) => [one.name, draftOf(one)])));
   const [wrong, setWrong] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
   const [declining, setDeclining] = useState(false);
   const [reason, setReason] = useState("");
   const sensitive = asked.options?.sensitive === true;
+  const why = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => { if (declining) why.current?.focus(); }, [declining]);
+
+  function keep(now: Record<string, Draft>) {
+    if (!sensitive) written.set(place, now);
+    setDrafts(now);
+  }
 
   async function send(body: { value: Json } | { decline: true; reason?: string }) {
     const key = keyOf(asked);
@@ -28,6 +39,7 @@ export function AnswerForm({ asked }: { asked: Asked }) {
     try {
       const path = `/v1/tasks/${segment(asked.task)}/questions/${asked.question}/answer`;
       const { reply } = await call<{ reply: Reply }>(path, { method: "POST", json: body });
+      written.delete(place);
       said.value = "Your answer counted.";
       settle(key, { mine: true, reply });
       void refresh();
@@ -49,15 +61,17 @@ export function AnswerForm({ asked }: { asked: Asked }) {
     event.preventDefault();
     if (single) {
       const one = valueOf(all[0]!, drafts.answer);
-      if ("wrong" in one) return setWrong({ answer: one.wrong });
+      if ("wrong" in one) {
+        setWrong({ answer: one.wrong });
+        return focusWrong();
+      }
       setWrong({});
       return void send({ value: one.value ?? "" });
     }
     const form = collect(all, drafts);
     if ("wrong" in form) {
       setWrong(form.wrong);
-      requestAnimationFrame(() => document.querySelector<HTMLElement>(".wrong")?.closest(".field")?.querySelector<HTMLElement>("input, select, textarea")?.focus());
-      return;
+      return focusWrong();
     }
     setWrong({});
     void send({ value: form.value });
@@ -69,7 +83,7 @@ export function AnswerForm({ asked }: { asked: Asked }) {
       <form key="decline" class="answer" onSubmit={(event) => { event.preventDefault(); void send({ decline: true, ...(reason.trim() ? { reason: reason.trim() } : {}) }); }}>
         <div class="field">
           <label for="reason">Why not? <span class="hint">optional; the tool is told</span></label>
-          <textarea id="reason" rows={2} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+          <textarea id="reason" ref={why} rows={2} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
         </div>
         <Wrong text={problem} />
         <div class="buttons">
@@ -90,7 +104,7 @@ export function AnswerForm({ asked }: { asked: Asked }) {
           wrong={wrong[one.name]}
           sensitive={sensitive}
           bare={single && title(schema) === undefined}
-          onDraft={(draft) => setDrafts({ ...drafts, [one.name]: draft })}
+          onDraft={(draft) => keep({ ...drafts, [one.name]: draft })}
         />
       ))}
       <Wrong text={problem} />

@@ -1,9 +1,9 @@
 // Small pieces that several pages use.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Progress, State, Task } from "./api";
-import { go, now } from "./state";
+import { go, now, said } from "./state";
 import { amount, clock, line, span } from "./text";
 
 /** A link within the inbox. */
@@ -66,24 +66,47 @@ export const Ago = ({ at }: { at: string }) => (
   <time dateTime={at} title={clock(at)}>{span(now.value - new Date(at).getTime())} ago</time>
 );
 
+// Pages that came over HTTP from another machine have none.
+const CLIPBOARD = navigator.clipboard as Clipboard | undefined;
+
 export function Copy({ text }: { text: string }) {
   const [copied, setCopied] = useState(false);
   return (
     <span class="copy">
       <code>{text}</code>
-      <button
-        type="button"
-        class="plain"
-        onClick={async () => {
-          await navigator.clipboard.writeText(text).then(() => setCopied(true), () => {});
-          setTimeout(() => setCopied(false), 2_000);
-        }}
-      >
-        {copied ? "copied" : "copy"}
-      </button>
+      {CLIPBOARD && (
+        <button
+          type="button"
+          class="plain"
+          aria-label={copied ? undefined : `copy ${text}`}
+          onClick={async () => {
+            await CLIPBOARD.writeText(text).then(() => { setCopied(true); said.value = "Copied."; }, () => {});
+            setTimeout(() => setCopied(false), 2_000);
+          }}
+        >
+          {copied ? "copied" : "copy"}
+        </button>
+      )}
     </span>
   );
 }
+
+/** There is room for two things side by side, as in `.beside`. */
+export const WIDE = matchMedia("(min-width: 64rem)");
+
+/** What is drawn when it is opened, and not before: it may be large. */
+export function Fold({ summary, card, children }: { summary: string; card?: boolean; children: () => JSX.Element }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class={card ? "card" : undefined} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{summary}</summary>
+      {open && children()}
+    </details>
+  );
+}
+
+/** Shown where reading takes longer than a moment. */
+export const Reading = () => <p class="quiet soon" role="status">Reading…</p>;
 
 export function Wrong({ text }: { text: string | undefined }) {
   return text ? <p class="notice bad" role="alert">{text}</p> : null;

@@ -97,6 +97,11 @@ export function Field({ field, draft, wrong, sensitive, bare, onDraft }: Props) 
   );
 }
 
+/** To the first field with which something is wrong, once that is drawn. */
+export function focusWrong() {
+  requestAnimationFrame(() => document.querySelector(".wrong")?.closest(".field")?.querySelector<HTMLElement>("input, select, textarea")?.focus());
+}
+
 // Which of them it is, is known when it runs: the types of attributes want one.
 const INPUTS: Record<string, string> = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" };
 

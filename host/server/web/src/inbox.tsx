@@ -1,18 +1,22 @@
 // The inbox: open questions, the most pressing first, and one of them to answer.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { AnswerForm, ReplyText } from "./answer";
 import { type Asked, call, type Json, type Need, segment, type SettledQuestion, type Task, type TaskEvent } from "./api";
 import { Bar, Countdown, Said, To } from "./bits";
 import { Markdown } from "./markdown";
 import { Needs } from "./plugins";
-import { keyOf, loaded, may, moreQuestions, questions, sending, type Settled, settled, toggleNotices, wantsNotices } from "./state";
+import { keyOf, loaded, may, moreQuestions, questions, sending, type Settled, settled, toggleNotices, visit, wantsNotices } from "./state";
 import { Timeline } from "./timeline";
-import { line, short, shown } from "./text";
+import { cut, line, short, shown } from "./text";
 
 export function Inbox({ wanted }: { wanted: string | undefined }) {
   const all = questions.value;
-  const selected = wanted ?? (all[0] && keyOf(all[0]));
+  // It stays the one that is shown when a more pressing one comes: nobody shall answer another question than the one they read.
+  const first = useRef<{ visit: number; key: string | undefined }>({ visit: -1, key: undefined });
+  if (first.current.visit !== visit.value) first.current = { visit: visit.value, key: undefined };
+  first.current.key ??= all[0] && keyOf(all[0]);
+  const selected = wanted ?? first.current.key;
   return (
     <div class={wanted === undefined ? "inbox" : "inbox one"}>
       <section class="list" aria-labelledby="inbox-title">
@@ -71,11 +75,12 @@ function Detail({ wanted }: { wanted: string }) {
     });
   }, [gone]);
 
+  const here = settled.value[wanted] !== undefined;
   const outcome = settled.value[wanted] ?? (gone ? found : undefined);
   if (outcome === "unknown") {
     return <><Back /><p class="notice">There is no such question here, or it is not for you.</p></>;
   }
-  if (asked === undefined) return outcome === undefined ? null : <><Back /><Outcome settled={outcome} task={task} /></>;
+  if (asked === undefined) return outcome === undefined ? null : <><Back /><Outcome settled={outcome} at={wanted} here={here} /></>;
   return (
     <>
       <Back />
@@ -91,7 +96,7 @@ function Detail({ wanted }: { wanted: string }) {
         {outcome === undefined ? (
           <AnswerForm asked={asked} />
         ) : (
-          <Outcome settled={outcome} task={task} sensitive={asked.options?.sensitive === true} />
+          <Outcome settled={outcome} at={wanted} here={here} sensitive={asked.options?.sensitive === true} />
         )}
       </article>
       {may("tasks") ? <Done asked={asked} /> : asked.progress && <section class="card"><h2>What it is at</h2><Bar progress={asked.progress} /></section>}
@@ -102,15 +107,20 @@ function Detail({ wanted }: { wanted: string }) {
 
 const Back = () => <p class="back"><To href="/">← All questions</To></p>;
 
-function Outcome({ settled, task, sensitive }: { settled: Settled; task: string; sensitive?: boolean }) {
+function Outcome({ settled, at, here, sensitive }: { settled: Settled; at: string; here: boolean; sensitive?: boolean }) {
+  const notice = useRef<HTMLDivElement>(null);
+  // The form that was on the screen is gone: keys go on from here.
+  useEffect(() => { if (here && document.activeElement === document.body) notice.current?.focus(); }, []);
+  const next = questions.value.find((asked) => keyOf(asked) !== at);
   const counted = settled.mine && (settled.reply.outcome === "answered" || settled.reply.outcome === "declined");
   return (
-    <div class={`notice ${counted ? "good" : ""}`}>
+    <div class={`notice ${counted ? "good" : ""}`} ref={notice} tabIndex={-1}>
       <p>
         {counted ? "Your answer counted: " : settled.reply.outcome === "answered" || settled.reply.outcome === "declined" ? "Somebody else was first: " : "This question is settled: "}
         <ReplyText reply={settled.reply} sensitive={sensitive} />
       </p>
-      {may("tasks") && <p><To href={`/tasks/${task}`}>See what the task does with it</To></p>}
+      {may("tasks") && <p><To href={`/tasks/${at.split("/")[0]}`}>See what the task does with it</To></p>}
+      {next && <p><To href={`/q/${keyOf(next)}`}>Next: <Said text={cut(next.prompt, 100)} /></To></p>}
     </div>
   );
 }
@@ -141,7 +151,7 @@ function Done({ asked }: { asked: Asked }) {
     <details class="card" open>
       <summary>What it has done so far</summary>
       <Bar progress={asked.progress} />
-      {input !== undefined && <p class="quiet">Started with <code>{line(JSON.stringify(input)).slice(0, 300)}</code></p>}
+      {input !== undefined && <p class="quiet">Started with <code>{cut(line(JSON.stringify(input)), 300)}</code></p>}
       {events && <Timeline events={events.slice(-12)} />}
       <p><To href={`/tasks/${asked.root ?? asked.task}`}>The whole task</To></p>
     </details>

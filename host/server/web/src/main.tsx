@@ -23,7 +23,7 @@ function part(index: number): string {
 function Page() {
   const wanted = part(1);
   if (!may("tasks") && (wanted === "tasks" || wanted === "plugins")) {
-    return <section><p class="notice">Your token may answer questions, and see nothing else. <To href="/">To the inbox</To></p></section>;
+    return <section><h1>{wanted === "tasks" ? "Tasks" : "Plugins"}</h1><p class="notice">Your token may answer questions, and see nothing else. <To href="/">To the inbox</To></p></section>;
   }
   switch (wanted) {
     case "tasks":

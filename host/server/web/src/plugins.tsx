@@ -1,9 +1,9 @@
 // What is installed, what it needs and is granted, and a form to start one of its tools.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call, type Json, type Need, type Plugin, segment, type Task, type Tool } from "./api";
-import { Said, To, Wrong } from "./bits";
-import { Field } from "./fields";
+import { Fold, Reading, Said, To, WIDE, Wrong } from "./bits";
+import { Field, focusWrong } from "./fields";
 import { Markdown, Link } from "./markdown";
 import { Data } from "./result";
 import { collect, type Draft, draftOf, fields } from "./schema";
@@ -20,10 +20,11 @@ export function Plugins({ wanted }: { wanted: string | undefined }) {
   if (wanted !== undefined) {
     const versions = plugins?.filter((plugin) => plugin.name === wanted || plugin.digest === wanted) ?? [];
     return (
-      <section>
+      <section class="wide">
         <p class="back"><To href="/plugins">← Plugins</To></p>
         <Wrong text={problem} />
-        {plugins && versions.length === 0 && <p class="notice">There is no such plugin.</p>}
+        {plugins === undefined && problem === undefined && <Reading />}
+        {plugins && versions.length === 0 && <><h1>Plugin</h1><p class="notice">There is no such plugin here.</p></>}
         {versions[0] && <One plugin={versions[0]} older={versions.slice(1)} />}
       </section>
     );
@@ -32,6 +33,7 @@ export function Plugins({ wanted }: { wanted: string | undefined }) {
     <section>
       <h1>Plugins</h1>
       <Wrong text={problem} />
+      {plugins === undefined && problem === undefined && <Reading />}
       {plugins?.length === 0 && <div class="empty"><p>Nothing is installed.</p><p class="quiet"><code>longhaul plugin add FILE</code> installs one.</p></div>}
       <ul class="rows">
         {names.map((name) => {
@@ -40,7 +42,7 @@ export function Plugins({ wanted }: { wanted: string | undefined }) {
             <li key={name} class="plugin-row">
               <To href={`/plugins/${name}`} class="title"><Said text={name} /></To> <span class="quiet">{line(newest.version)}</span>
               <p><Said text={newest.manifest.description.split("\n")[0] ?? ""} /></p>
-              <p class="quiet">{newest.manifest.tools.map((tool) => line(tool.title ?? tool.name)).join(", ")}</p>
+              <p class="quiet names">{newest.manifest.tools.map((tool) => line(tool.title ?? tool.name)).join(", ")}</p>
             </li>
           );
         })}
@@ -58,17 +60,28 @@ function One({ plugin, older }: { plugin: Plugin; older: Plugin[] }) {
   return (
     <>
       <h1><Said text={plugin.name} /> <small>{line(plugin.version)}</small></h1>
-      <Markdown text={manifest.description} />
-      <dl class="facts">
-        <dt>SHA-256</dt><dd><code class="digest">{plugin.digest}</code></dd>
-        <dt>Size</dt><dd>{bytes(plugin.size)}</dd>
-        {plugin.installed_at && <><dt>Installed</dt><dd>{clock(plugin.installed_at)}</dd></>}
-        {manifest.license && <><dt>Licence</dt><dd><Said text={manifest.license} /></dd></>}
-        {manifest.homepage && <><dt>Homepage</dt><dd><Link href={manifest.homepage} /></dd></>}
-      </dl>
-      <section class="card"><h2>Versions</h2><Versions all={[plugin, ...older]} /></section>
-      {needs && <section class="card"><h2>What it needs</h2><Needs needs={needs} /></section>}
-      {manifest.tools.map((tool) => <ToolCard key={tool.name} plugin={plugin} tool={tool} />)}
+      <div class="beside">
+        <div>
+          <Markdown text={manifest.description} />
+          {needs && <section class="card"><h2>What it needs</h2><Needs needs={needs} /></section>}
+          <section class="card"><h2>Versions</h2><Versions all={[plugin, ...older]} /></section>
+        </div>
+        <div class="aside">
+          <details class="card" open={WIDE.matches}>
+            <summary>Facts</summary>
+            <dl class="facts">
+              <dt>SHA-256</dt><dd><code class="digest">{plugin.digest}</code></dd>
+              <dt>Size</dt><dd>{bytes(plugin.size)}</dd>
+              {plugin.installed_at && <><dt>Installed</dt><dd>{clock(plugin.installed_at)}</dd></>}
+              {manifest.license && <><dt>Licence</dt><dd><Said text={manifest.license} /></dd></>}
+              {manifest.homepage && <><dt>Homepage</dt><dd><Link href={manifest.homepage} /></dd></>}
+            </dl>
+          </details>
+        </div>
+        <div>
+          {manifest.tools.map((tool) => <ToolCard key={tool.name} plugin={plugin} tool={tool} />)}
+        </div>
+      </div>
     </>
   );
 }
@@ -139,8 +152,8 @@ function ToolCard({ plugin, tool }: { plugin: Plugin; tool: Tool }) {
       {may("tasks") && (starting
         ? <Start plugin={plugin} tool={tool} onBack={() => setStarting(false)} />
         : <p><button type="button" class="primary" onClick={() => setStarting(true)}>Start…</button></p>)}
-      <details><summary>Input schema</summary><Data value={tool.inputSchema} /></details>
-      {tool.outputSchema !== undefined && <details><summary>Output schema</summary><Data value={tool.outputSchema} /></details>}
+      <Fold summary="Input schema">{() => <Data value={tool.inputSchema} />}</Fold>
+      {tool.outputSchema !== undefined && <Fold summary="Output schema">{() => <Data value={tool.outputSchema!} />}</Fold>}
     </section>
   );
 }
@@ -154,7 +167,9 @@ function Start({ plugin, tool, onBack }: { plugin: Plugin; tool: Tool; onBack():
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
   // The same start again, after an answer that was lost, is the same task.
-  const [key] = useState(() => crypto.randomUUID());
+  const [key] = useState(() => crypto.getRandomValues(new Uint32Array(4)).join("-"));
+  const begun = useRef<HTMLFormElement>(null);
+  useEffect(() => begun.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(), []);
 
   function input(): Json | undefined {
     if (json !== undefined) {
@@ -168,6 +183,7 @@ function Start({ plugin, tool, onBack }: { plugin: Plugin; tool: Tool; onBack():
     const given = collect(form ?? [], drafts);
     if ("wrong" in given) {
       setWrong(given.wrong);
+      focusWrong();
       return undefined;
     }
     setWrong({});
@@ -191,7 +207,7 @@ function Start({ plugin, tool, onBack }: { plugin: Plugin; tool: Tool; onBack():
   }
 
   return (
-    <form class="answer" onSubmit={(event) => void start(event)} noValidate>
+    <form class="answer" ref={begun} onSubmit={(event) => void start(event)} noValidate>
       {json === undefined
         ? form!.map((one) => (
           <Field key={one.name} field={one} draft={drafts[one.name]} wrong={wrong[one.name]} onDraft={(draft) => setDrafts({ ...drafts, [one.name]: draft })} />

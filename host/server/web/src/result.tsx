@@ -1,6 +1,8 @@
 // What a task returned: pieces to read, to look at, to download.
 
+import { useState } from "preact/hooks";
 import type { Json, Output, Part } from "./api";
+import { Fold } from "./bits";
 import { Link, Markdown } from "./markdown";
 import { bytes, cut, line, shown } from "./text";
 
@@ -15,7 +17,7 @@ export function Result({ output }: { output: Output }) {
       {parts.map((part, index) => <Piece key={index} part={part} />)}
       {structured !== undefined && (parts.length === 0
         ? <Data value={structured} />
-        : <details><summary>The same for programs</summary><Data value={structured} /></details>)}
+        : <Fold summary="As data">{() => <Data value={structured} />}</Fold>)}
     </>
   );
 }
@@ -25,6 +27,8 @@ export function Data({ value }: { value: Json }) {
 }
 
 function Piece({ part }: { part: Part }) {
+  // What only calls itself an image is a file.
+  const [broken, setBroken] = useState(false);
   const essence = part.mediaType.split(";")[0]!.trim().toLowerCase();
   const title = part.name && <p class="name">{line(part.name)}</p>;
   if (part.text !== undefined) {
@@ -40,7 +44,7 @@ function Piece({ part }: { part: Part }) {
   return (
     <div class="piece">
       {title}
-      {IMAGES.includes(essence) && <img src={`data:${essence};base64,${part.bytes ?? ""}`} alt={line(part.name ?? "An image that the task returned")} />}
+      {IMAGES.includes(essence) && !broken && <img onError={() => setBroken(true)} src={`data:${essence};base64,${part.bytes ?? ""}`} alt={line(part.name ?? "An image that the task returned")} />}
       <Download part={part} />
     </div>
   );

@@ -33,7 +33,19 @@ export function fields(schema: Schema | boolean): Field[] | undefined {
   const properties = typeof schema === "object" ? object(schema.properties) : undefined;
   if (typeof schema !== "object" || properties === undefined) return undefined;
   const required = list(schema.required) ?? [];
-  return Object.entries(properties).map(([name, inner]) => field(name, object(inner) ?? {}, required.includes(name)));
+  return Object.entries(properties).map(([name, inner]) => field(name, plain(object(inner) ?? {}, schema), required.includes(name)));
+}
+
+/** References followed, and "or nothing" left out: so generators of schemas write what is optional. */
+function plain(schema: Schema, root: Schema, depth = 0): Schema {
+  const name = text(schema.$ref)?.match(/^#\/\$defs\/([^/]+)$/)?.[1];
+  const either = (list(schema.anyOf) ?? list(schema.oneOf) ?? []).map(object);
+  const some = either.filter((one) => one?.type !== "null");
+  const meant = name !== undefined ? object(object(root.$defs)?.[name]) : some.length < either.length && some.length === 1 ? some[0] : undefined;
+  // A schema may go round in a circle.
+  if (meant === undefined || depth > 8) return schema;
+  const { $ref: _ref, anyOf: _any, oneOf: _one, ...own } = schema;
+  return { ...plain(meant, root, depth + 1), ...own };
 }
 
 export function field(name: string, schema: Schema, required: boolean): Field {
@@ -70,8 +82,10 @@ function kind(schema: Schema): Kind {
       if (choices === undefined) return { is: "json" };
       return { is: "choices", choices, min: number(schema.minItems) ?? 0, max: number(schema.maxItems) ?? choices.length };
     }
-    default:
-      return { is: "json" };
+    default: {
+      const choices = type === null || type === undefined ? offered(schema) : undefined;
+      return choices === undefined ? { is: "json" } : { is: "choice", choices };
+    }
   }
 }
 

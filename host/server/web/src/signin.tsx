@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Wrong } from "./bits";
-import { refusal, signIn } from "./state";
+import { online, refusal, signIn } from "./state";
 
 export function SignIn() {
   const [token, setToken] = useState("");
@@ -12,6 +12,7 @@ export function SignIn() {
       <h1>Longhaul</h1>
       <p>Sign in to answer questions and to look after tasks.</p>
       <Wrong text={refusal.value} />
+      {!online.value && <p class="notice" role="status">The server cannot be reached; trying again…</p>}
       <form onSubmit={async (event) => { event.preventDefault(); setBusy(true); await signIn(token.trim()); setBusy(false); }}>
         <div class="field">
           <label for="token">Token</label>

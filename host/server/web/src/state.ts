@@ -16,6 +16,8 @@ export const online = signal(true);
 export const beginning = signal(true);
 export const path = signal(location.pathname);
 export const query = signal(location.search);
+/** Counts the pages that one has gone to, the same one again too. */
+export const visit = signal(0);
 /** What a screen reader says next. */
 export const said = signal("");
 /** What went wrong while signing in. */
@@ -44,6 +46,7 @@ export function go(to: string) {
 export function arrived() {
   path.value = location.pathname;
   query.value = location.search;
+  visit.value += 1;
 }
 
 addEventListener("popstate", arrived);

@@ -1,159 +1,115 @@
 // One task: where it stands, what it did, what it was given and what it gave.
 
-import { useEffect, useState } from "preact/hooks";
-import { call, type Json, type LimitUse, Problem, segment, type Task, type TaskEvent } from "./api";
-import { Ago, Badge, Bar, Copy, Countdown, Said, To, Wrong } from "./bits";
-import { follow } from "./live";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { call, type LimitUse, segment, type Task } from "./api";
+import { Ago, Badge, Bar, Copy, Countdown, Fold, Reading, Said, To, WIDE, Wrong } from "./bits";
+import { STEP, useTask } from "./follow-task";
 import { Data, Result } from "./result";
-import { gathered, may, message } from "./state";
+import { may, message, online } from "./state";
 import { Timeline } from "./timeline";
-import { amount, clock, line, short, span, used } from "./text";
+import { amount, clock, cut, line, short, took, used } from "./text";
 
-/** Entries that are shown at first: journals may have a million. */
-const SHOWN = 500;
+/** So many lines fill a screen. */
+const SCREEN = 15;
 
 export function TaskPage({ id }: { id: string }) {
-  const [task, setTask] = useState<Task>();
-  const [input, setInput] = useState<Json>();
-  const [events, setEvents] = useState<TaskEvent[]>([]);
-  const [from, setFrom] = useState(0);
-  const [broken, setBroken] = useState(false);
-  const [problem, setProblem] = useState<string>();
-  const path = `/v1/tasks/${segment(id)}`;
-
-  useEffect(() => {
-    const stop = new AbortController();
-    const look = gathered(async () => {
-      try {
-        const seen = await call<Task>(path);
-        if (!stop.signal.aborted) setTask(seen);
-      } catch (error) {
-        if (error instanceof Problem) setProblem(error.message);
-      }
-    }, 500);
-    // Events come in bursts; the page is drawn once for each burst.
-    let fresh: TaskEvent[] = [];
-    let drawn = 0;
-    function draw() {
-      drawn = 0;
-      const more = fresh;
-      fresh = [];
-      setEvents((old) => {
-        const last = old.at(-1)?.seq ?? 0;
-        return [...old, ...more.filter((event) => event.seq > last)];
-      });
-    }
-    async function begin() {
-      let after = 0;
-      try {
-        const seen = await call<Task>(path, { signal: stop.signal });
-        setTask(seen);
-        after = Math.max(0, seen.last_seq - SHOWN);
-        setFrom(after);
-        call<Json>(`${path}/input`).then(setInput, () => {});
-      } catch (error) {
-        if (stop.signal.aborted) return;
-        if (error instanceof Problem) return setProblem(error.message);
-      }
-      await follow({
-        path: `${path}/events`,
-        after: String(after),
-        signal: stop.signal,
-        on(message) {
-          const event: TaskEvent = JSON.parse(message.data);
-          fresh.push(event);
-          drawn ||= window.setTimeout(draw, 100);
-          if (event.kind === "progress") {
-            setTask((old) => old && { ...old, progress: event as unknown as Task["progress"] });
-          } else {
-            look();
-          }
-        },
-        connected(yes) {
-          setBroken(!yes);
-          if (yes) look();
-        },
-        ended(problem) {
-          setBroken(false);
-          if (problem) setProblem(problem.message);
-          else look();
-        },
-      });
-    }
-    void begin();
-    return () => { stop.abort(); clearTimeout(drawn); };
-  }, [id]);
-
-  async function earlier() {
-    const first = events[0]?.seq ?? 1;
-    let all: TaskEvent[] = [];
-    for (let after = 0; ;) {
-      const page = await call<{ events: TaskEvent[] }>(`${path}?after=${after}`);
-      const before = page.events.filter((event) => event.seq < first);
-      all = all.concat(before);
-      if (before.length < page.events.length || page.events.length === 0) break;
-      after = page.events.at(-1)!.seq;
-    }
-    setFrom(0);
-    setEvents((old) => [...all, ...old]);
+  const { task, input, events, from, broken, problem, earlier } = useTask(id);
+  const happened = useRef<HTMLElement>(null);
+  if (task === undefined) {
+    return (
+      <section class="wide">
+        <Back />
+        {problem && <h1>Task</h1>}
+        <Wrong text={problem} />
+        {broken && online.value && <Broken />}
+        {problem === undefined && !broken && <Reading />}
+      </section>
+    );
   }
-
-  if (task === undefined) return <section><Wrong text={problem} /></section>;
   const ended = task.ended_at !== undefined;
+  const newest = () => happened.current?.querySelector(".entry:last-child")?.scrollIntoView({ block: "center" });
   return (
-    <section class="task" aria-labelledby="task-title">
-      <p class="back"><To href="/tasks">← Tasks</To>{task.parent && <> · <To href={`/tasks/${task.parent}`}>the task that started it</To></>}</p>
+    <section class="task wide" aria-labelledby="task-title">
+      <Back task={task} />
       <header>
         <h1 id="task-title"><Said text={`${task.plugin}/${task.tool}`} /></h1>
         <Badge task={task} />
         {!ended && may("tasks") && <Cancel task={task} />}
       </header>
       <Wrong text={problem} />
-      {broken && <p class="notice" role="status">The connection is gone; this page goes on where it stood when it is back.</p>}
-      {!ended && <Bar progress={task.progress} />}
-      {task.questions.length > 0 && (
-        <ul class="open">
-          {task.questions.map((one) => (
-            <li key={`${one.task}/${one.question}`}>
-              Asks: <To href={`/q/${one.task ?? task.id}/${one.question}`}><Said text={one.prompt} /></To>
-              {one.deadline && <> <Countdown to={one.deadline} /></>}
-            </li>
-          ))}
-        </ul>
-      )}
-      {task.error && (
-        <div class="notice bad">
-          <p><strong>{task.error.class === "tool" ? "The tool said" : "The run broke"}: {line(task.error.code)}.</strong> <bdi>{line(task.error.message)}</bdi></p>
-          {task.error.details != null && <Data value={task.error.details} />}
+      {broken && online.value && <Broken />}
+      <div class="beside">
+        <div>
+          {!ended && <Bar progress={task.progress} />}
+          <Open task={task} />
+          {task.error && (
+            <div class="notice bad">
+              <p><strong>{task.error.class === "tool" ? "The tool said" : "The run broke"}: {line(task.error.code)}.</strong> <bdi>{line(task.error.message)}</bdi></p>
+              {task.error.details != null && <Data value={task.error.details} />}
+            </div>
+          )}
+          {task.output && <section class="card result" aria-label="Result"><h2>Result</h2><Result output={task.output} /></section>}
+          {task.children && task.children.length > 0 && (
+            <section class="card"><h2>Children</h2><Children task={task} /></section>
+          )}
         </div>
-      )}
-      {task.output && <section class="card result" aria-label="Result"><h2>Result</h2><Result output={task.output} /></section>}
-      {task.children && task.children.length > 0 && (
-        <section class="card"><h2>Children</h2><Children task={task} /></section>
-      )}
-      <section class="card">
-        <h2>What happened</h2>
-        {from > 0 && <p><button type="button" class="plain" onClick={() => void earlier().catch((error) => setProblem(message(error)))}>Show what came before</button></p>}
-        <Timeline events={events} />
-      </section>
-      {input !== undefined && <details class="card"><summary>What it was started with</summary><Data value={input} /></details>}
-      {task.usage && task.usage.length > 0 && <details class="card"><summary>Limits</summary><Usage usage={task.usage} /></details>}
-      <details class="card" open={ended}>
-        <summary>Facts</summary>
-        <dl class="facts">
-          <dt>Task</dt><dd><code>{task.id}</code></dd>
-          <dt>Plugin</dt><dd><To href={`/plugins/${task.plugin}`}><Said text={task.plugin} /></To> {line(task.version)} <code title={task.digest}>{short(task.digest)}…</code></dd>
-          {task.session && <><dt>Session</dt><dd><To href={`/tasks?session=${segment(task.session)}`}><Said text={task.session} /></To></dd></>}
-          <dt>Started</dt><dd>{clock(task.created_at)}, <Ago at={task.created_at} /></dd>
-          {task.ended_at && <><dt>Took</dt><dd>{span(new Date(task.ended_at).getTime() - new Date(task.created_at).getTime())}</dd></>}
-          {!ended && <><dt>Deadline</dt><dd>{clock(task.deadline)}</dd></>}
-          <dt>Attempt</dt><dd>{task.attempt}</dd>
-          <dt>Fuel used</dt><dd>{amount(task.fuel_used)}</dd>
-          {task.context !== null && <><dt>Context</dt><dd><code>{line(JSON.stringify(task.context)).slice(0, 500)}</code></dd></>}
-          <dt>Replay it</dt><dd><Copy text={`longhaul tasks replay ${task.id}`} /></dd>
-        </dl>
-      </details>
+        <div class="aside">
+          <Facts task={task} />
+          {input !== undefined && <Fold card summary="What it was started with">{() => <Data value={input} />}</Fold>}
+          {task.usage.length > 0 && <Fold card summary="Limits">{() => <Usage usage={task.usage} />}</Fold>}
+        </div>
+        <section class="card happened" aria-labelledby="happened-title" ref={happened}>
+          <header>
+            <h2 id="happened-title">What happened</h2>
+            {events.length > SCREEN && <button type="button" class="plain" onClick={newest}>To the newest</button>}
+          </header>
+          {from > 0 && <p><button type="button" class="plain" onClick={() => void earlier()}>Show {amount(Math.min(from, STEP))} entries before these</button></p>}
+          <Timeline events={events} />
+        </section>
+      </div>
     </section>
+  );
+}
+
+function Back({ task }: { task?: Task }) {
+  return <p class="back"><To href="/tasks">← Tasks</To>{task?.parent && <> · <To href={`/tasks/${task.parent}`}>the task that started it</To></>}</p>;
+}
+
+const Broken = () => <p class="notice" role="status">The connection is gone; this page goes on where it stood when it is back.</p>;
+
+/** What it asks now. */
+function Open({ task }: { task: Task }) {
+  if (task.questions.length === 0) return null;
+  return (
+    <ul class="open" aria-label="Open questions">
+      {task.questions.map((one) => (
+        <li key={`${one.task}/${one.question}`}>
+          Asks: <To href={`/q/${one.task ?? task.id}/${one.question}`}><Said text={one.prompt} /></To>
+          {one.deadline && <> <Countdown to={one.deadline} /></>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Facts({ task }: { task: Task }) {
+  const ended = task.ended_at !== undefined;
+  return (
+    <details class="card" open={WIDE.matches}>
+      <summary>Facts</summary>
+      <dl class="facts">
+        <dt>Task</dt><dd><Copy text={task.id} /></dd>
+        <dt>Plugin</dt><dd><To href={`/plugins/${task.plugin}`}><Said text={task.plugin} /></To> {line(task.version)} <code title={task.digest}>{short(task.digest)}…</code></dd>
+        {task.session && <><dt>Session</dt><dd><To href={`/tasks?session=${segment(task.session)}`}><Said text={task.session} /></To></dd></>}
+        <dt>Started</dt><dd>{clock(task.created_at)}, <Ago at={task.created_at} /></dd>
+        {task.ended_at && <><dt>Took</dt><dd>{took(task)}</dd></>}
+        {!ended && <><dt>Deadline</dt><dd>{clock(task.deadline)}</dd></>}
+        {task.attempt > 1 && <><dt>Attempt</dt><dd>{task.attempt}</dd></>}
+        <dt>Fuel used</dt><dd>{amount(task.fuel_used)}</dd>
+        {task.context !== null && <><dt>Context</dt><dd><code>{line(cut(JSON.stringify(task.context), 500))}</code></dd></>}
+        <dt>Replay it</dt><dd><Copy text={`longhaul tasks replay ${task.id}`} /></dd>
+      </dl>
+    </details>
   );
 }
 
@@ -179,6 +135,8 @@ function Usage({ usage }: { usage: LimitUse[] }) {
 function Cancel({ task }: { task: Task }) {
   const [sure, setSure] = useState(false);
   const [problem, setProblem] = useState<string>();
+  const harmless = useRef<HTMLButtonElement>(null);
+  useEffect(() => { if (sure) harmless.current?.focus(); }, [sure]);
   if (task.cancel_requested) return <span class="quiet">It has been asked to stop.</span>;
   async function cancel() {
     try {
@@ -193,7 +151,7 @@ function Cancel({ task }: { task: Task }) {
       {sure ? (
         <>
           <button type="button" class="danger" onClick={() => void cancel()}>Stop it</button>
-          <button type="button" onClick={() => setSure(false)}>Let it run</button>
+          <button type="button" ref={harmless} onClick={() => setSure(false)}>Let it run</button>
         </>
       ) : (
         <button type="button" onClick={() => setSure(true)}>Cancel…</button>
@@ -218,7 +176,7 @@ function Branch({ id, name, state }: { id: string; name: string; state: Task["st
     <li>
       <To href={`/tasks/${id}`}><Said text={name} /></To> <Badge task={{ state }} />{" "}
       {below === undefined
-        ? <button type="button" class="plain" aria-label={`Show what ${line(name)} did`} onClick={() => void call<Task>(`/v1/tasks/${segment(id)}`).then(setBelow, () => {})}>more</button>
+        ? <button type="button" class="plain" aria-label={`more of ${line(name)}`} onClick={() => void call<Task>(`/v1/tasks/${segment(id)}`).then(setBelow, () => {})}>more</button>
         : <><Bar progress={below.progress} />{below.children && below.children.length > 0 && <Children task={below} />}</>}
     </li>
   );

@@ -3,10 +3,10 @@
 import { Component } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call, type ListNews, type State, type Task } from "./api";
-import { Ago, Badge, Bar, Said, To, Wrong } from "./bits";
+import { Ago, Badge, Bar, Reading, Said, To, Wrong } from "./bits";
 import { follow } from "./live";
 import { go, message, query } from "./state";
-import { cut, line } from "./text";
+import { cut, line, took } from "./text";
 
 const STATES: State[] = ["running", "waiting", "queued", "completed", "failed", "cancelled"];
 /** Tasks of a page, and the most that are followed at once. */
@@ -97,14 +97,20 @@ export function Tasks() {
         </label>
         <label>Tool <input value={filter.get("tool") ?? ""} onInput={(event) => set("tool", event.currentTarget.value)} /></label>
         <label>Session <input value={filter.get("session") ?? ""} onInput={(event) => set("session", event.currentTarget.value)} /></label>
-        <label>Text <input type="search" value={filter.get("text") ?? ""} onInput={(event) => set("text", event.currentTarget.value)} /></label>
+        <label>Search <input type="search" placeholder="id, progress, error…" value={filter.get("text") ?? ""} onInput={(event) => set("text", event.currentTarget.value)} /></label>
         {filter.get("plugin") && (
           <span class="chip">plugin {line(cut(filter.get("plugin")!, 20))} <button type="button" class="plain" aria-label="Any plugin" onClick={() => set("plugin", "")}>×</button></span>
         )}
         {query.value && <button type="button" class="plain" onClick={() => go("/tasks")}>Clear</button>}
       </form>
       <Wrong text={problem} />
-      {seen?.length === 0 && <div class="empty"><p>No tasks{query.value ? " that fit" : " yet"}.</p></div>}
+      {seen?.length === 0 && (
+        <div class="empty">
+          <p>No tasks{query.value ? " that fit" : " yet"}.</p>
+          {!query.value && <p class="quiet">Agents start them, <code>longhaul run</code> does, and so do the forms of <To href="/plugins">plugins</To>.</p>}
+        </div>
+      )}
+      {tasks === undefined && problem === undefined && <Reading />}
       <ul class="rows">
         {seen?.map((task) => <TaskRow key={task.id} task={task} />)}
       </ul>
@@ -134,7 +140,7 @@ class TaskRow extends Component<{ task: Task }> {
       <li class="task-row">
         <To href={`/tasks/${task.id}`} class="title"><Said text={`${task.plugin}/${task.tool}`} /></To>
         <Badge task={task} />
-        <span class="quiet when"><Ago at={task.created_at} />{task.session && <> · <Said text={task.session} /></>}</span>
+        <span class="quiet when"><Ago at={task.created_at} />{task.ended_at && <> · took {took(task)}</>}{task.session && <> · <Said text={task.session} /></>}</span>
         <div class="now">
           {task.error ? <span class="bad"><Said text={task.error.message} /></span> : task.state !== "completed" && <Bar progress={task.progress} />}
         </div>

@@ -54,6 +54,12 @@ export function span(millis: number): string {
   return `${s} s`;
 }
 
+/** How long a task took, from its start to its end. */
+export function took(task: { created_at: string; ended_at?: string }): string {
+  const millis = new Date(task.ended_at ?? Date.now()).getTime() - new Date(task.created_at).getTime();
+  return millis < 1_000 ? `${Math.max(0, millis)} ms` : span(millis);
+}
+
 // Made once: making one takes longer than using it a hundred times.
 const TIME = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const DAY = new Intl.DateTimeFormat([], { day: "numeric", month: "short", year: "numeric" });

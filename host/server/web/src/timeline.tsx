@@ -4,7 +4,7 @@ import { Component, type ComponentChildren } from "preact";
 import type { Json, LimitUse, Progress, Reply, State, TaskError, TaskEvent } from "./api";
 import { ReplyText } from "./answer";
 import { Bar, Said, To } from "./bits";
-import { bytes, clock, cut, shown, used } from "./text";
+import { amount, bytes, clock, cut, shown, used } from "./text";
 
 interface Row { event: TaskEvent; others: number }
 
@@ -27,8 +27,15 @@ function rows(events: TaskEvent[]): Row[] {
   return found;
 }
 
-export function Timeline({ events }: { events: TaskEvent[] }) {
-  return <ol class="timeline">{rows(events).map(({ event, others }) => <Line key={event.seq} event={event} others={others} />)}</ol>;
+/** Drawn again when there are other events, not whenever its task is. */
+export class Timeline extends Component<{ events: TaskEvent[] }> {
+  shouldComponentUpdate(next: { events: TaskEvent[] }) {
+    return next.events !== this.props.events;
+  }
+
+  render({ events }: { events: TaskEvent[] }) {
+    return <ol class="timeline">{rows(events).map(({ event, others }) => <Line key={event.seq} event={event} others={others} />)}</ol>;
+  }
 }
 
 /** Drawn once: entries do not change, and there may be thousands. */
@@ -43,7 +50,7 @@ class Line extends Component<Row> {
         <time dateTime={event.at}>{clock(event.at)}</time>
         <div class="what">
           <Entry event={event} />
-          {others > 0 && <span class="quiet"> and <span class="others">{others}</span> before it</span>}
+          {others > 0 && <span class="quiet"> the newest of <span class="run">{amount(others + 1)}</span> entries</span>}
         </div>
       </li>
     );
@@ -101,7 +108,7 @@ function Entry({ event }: { event: TaskEvent }): ComponentChildren {
     case "retry":
       return <>failed for now{error && <>: <Said text={error.message} /></>}; attempt {String(event.attempt)} at {clock(text(event.until))}</>;
     case "ended":
-      return <><strong>{text(event.state)}</strong>{error && <>: <Said text={error.message} /></>}</>;
+      return <><strong class={event.state === "failed" ? "bad" : ""}>{text(event.state)}</strong>{error && <>: <Said text={error.message} /></>}</>;
     default:
       return <><code>{event.kind}</code> <span class="quiet">{cut(JSON.stringify(rest(event)), 300)}</span></>;
   }

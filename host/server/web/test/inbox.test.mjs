@@ -124,6 +124,72 @@ test("whoever comes second is told who was first, and with what", async () => {
   await page.context().close();
 });
 
+test("a more pressing question does not take the place of the one that is being answered", async () => {
+  const first = await server.ask("The one that is read?", text);
+  const page = await tab(browser, server);
+  await page.getByRole("heading", { name: "The one that is read?" }).waitFor();
+  await page.getByLabel("Your answer").fill("half an ans");
+  const second = await server.ask("The pressing one?", text, { timeout_ms: 600_000 });
+  await page.locator(".item", { hasText: "The pressing one?" }).waitFor();
+  assert.equal(await page.locator(".question h2").textContent(), "The one that is read?");
+  // What was written is there again after a look at the other one.
+  await page.locator(".item", { hasText: "The pressing one?" }).click();
+  await page.getByRole("heading", { name: "The pressing one?" }).waitFor();
+  assert.equal(await page.getByLabel("Your answer").inputValue(), "");
+  await page.locator(".item", { hasText: "The one that is read?" }).click();
+  await page.getByRole("heading", { name: "The one that is read?" }).waitFor();
+  assert.equal(await page.getByLabel("Your answer").inputValue(), "half an ans");
+  await answer(page);
+  await counted(page);
+  await page.getByRole("link", { name: "Next: The pressing one?" }).click();
+  await page.getByRole("heading", { name: "The pressing one?" }).waitFor();
+  assert.equal((await server.ended(first)).output.structured.value, "half an ans");
+  await server.call("POST", `/v1/tasks/${second}/cancel`);
+  await page.context().close();
+});
+
+test("an answer that could not be sent stays, and is sent when the server is there again", async () => {
+  const id = await server.ask("Is anybody there?", text);
+  const page = await tab(browser, server, { at: `/q/${id}/1` });
+  await page.getByLabel("Your answer").fill("I am");
+  await server.kill();
+  await answer(page);
+  await page.getByRole("alert").filter({ hasText: "It was not sent: the server cannot be reached" }).waitFor();
+  await page.getByText("This page tries again by itself").waitFor();
+  await server.again();
+  await page.getByText("This page tries again by itself").waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("Your answer").inputValue(), "I am");
+  await answer(page);
+  await counted(page);
+  assert.equal((await server.ended(id)).output.structured.value, "I am");
+  await page.context().close();
+});
+
+test("whoever's token is revoked is signed out, told why, and finds what they wrote when they are back", async () => {
+  const id = await server.ask("Who are you?", text);
+  const page = await tab(browser, server, { at: `/q/${id}/1`, token: null });
+  const signIn = async () => {
+    const token = server.makeToken("Guest", ["tasks", "answer"]);
+    await page.getByLabel("Token").fill(token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Who are you?" }).waitFor();
+    return token.split("_")[1];
+  };
+  const token = await signIn();
+  await page.getByLabel("Your answer").fill("nobody in particular");
+  server.cli("token", "revoke", token);
+  await answer(page);
+  await page.getByText("the token has expired or was revoked").waitFor();
+  assert.equal(await page.getByText("Who are you?").count(), 0);
+  await signIn();
+  assert.equal(await page.getByLabel("Your answer").inputValue(), "nobody in particular");
+  await answer(page);
+  await counted(page);
+  assert.equal((await server.ended(id)).output.structured.by, "Guest");
+  assert.deepEqual(page.problems, []);
+  await page.context().close();
+});
+
 test("a link to a question that was answered long ago says by whom", async () => {
   const id = await server.ask("Are we late?", text);
   await server.call("POST", `/v1/tasks/${id}/questions/1/answer`, { value: "yes, you are", by: "Grace" });
@@ -164,6 +230,7 @@ test("new questions come by themselves, the nearest deadline first, counted in t
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   await counted(page);
+  assert.ok(await page.locator(".notice:focus").count() > 0, "keys go on from where the button was");
   await page.waitForFunction(() => document.title.startsWith("(2)"));
   for (const id of ids) await server.call("POST", `/v1/tasks/${id}/cancel`);
   await page.context().close();

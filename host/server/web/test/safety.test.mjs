@@ -3,10 +3,13 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { launch, serious, Server, tab } from "./harness.mjs";
+import { faults, launch, Server, tab } from "./harness.mjs";
 
 let server, browser;
-before(async () => { server = await new Server().start(); browser = await launch(); });
+before(async () => {
+  server = await new Server(["probe"], () => '[plugins.probe]\ntools = ["probe/noop", "probe/ask"]\n').start();
+  browser = await launch();
+});
 after(async () => { await browser?.close(); await server?.end(); });
 
 const SCRIPT = `<script>globalThis.hurt=1</script><img src=x onerror="globalThis.hurt=1">`;
@@ -70,7 +73,7 @@ test("nothing of the page can be used without the token", async () => {
   }
 });
 
-test("a page of elsewhere can neither hold the inbox in a frame nor make its browser act", async () => {
+test("a page of elsewhere can neither hold the inbox in a frame nor make its browser act", async (t) => {
   const id = await server.ask("Shall we pay?", { type: "boolean" });
   const answer = `${server.url}/v1/tasks/${id}/questions/1/answer`;
   const evil = createServer((_, response) => {
@@ -78,6 +81,7 @@ test("a page of elsewhere can neither hold the inbox in a frame nor make its bro
     response.end(`<iframe id="frame" src="${server.url}/q/${id}/1"></iframe><iframe name="sink"></iframe>
       <form method="post" enctype="text/plain" action="${answer}" target="sink"><input name='{"value":true,"x":"' value='"}'></form>`);
   });
+  t.after(() => evil.close());
   await new Promise((resolve) => evil.listen(0, "127.0.0.1", resolve));
   // Somebody who is signed in, in the same browser.
   const page = await tab(browser, server, { at: `/q/${id}/1` });
@@ -86,6 +90,7 @@ test("a page of elsewhere can neither hold the inbox in a frame nor make its bro
   const answered = [];
   other.on("response", (response) => answered.push([response.request().method(), response.status()]));
   await other.goto(`http://127.0.0.1:${evil.address().port}/`);
+  const posted = other.waitForResponse((response) => response.request().method() === "POST" && response.frame() !== other.mainFrame());
   const refused = await other.evaluate(async (answer) => {
     document.querySelector("form").submit();
     const tries = [];
@@ -98,14 +103,14 @@ test("a page of elsewhere can neither hold the inbox in a frame nor make its bro
     return tries;
   }, answer);
   assert.deepEqual([...new Set(refused)], ["refused"]);
-  assert.ok(answered.some(([method]) => method === "POST"), "something was tried");
+  // The form's too, which nothing above waits for.
+  await posted;
   assert.ok(answered.every(([method, status]) => method === "GET" || status >= 400), JSON.stringify(answered));
   const frame = other.frames().find((frame) => frame.parentFrame() && frame.name() !== "sink");
   assert.match(frame.url(), /^chrome-error:/);
   assert.equal((await server.call("GET", `/v1/tasks/${id}`)).body.state, "waiting");
   await page.context().close();
   await server.call("POST", `/v1/tasks/${id}/cancel`);
-  evil.close();
 });
 
 for (const [name, options] of [
@@ -113,36 +118,67 @@ for (const [name, options] of [
   ["dark", { colorScheme: "dark" }],
   ["phone", { colorScheme: "light", viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ]) {
-  test(`axe finds nothing serious, and nothing sticks out: ${name}`, async () => {
+  test(`axe finds nothing on any page, and nothing sticks out: ${name}`, async () => {
+    const long = "averyveryveryveryveryverylongwordthatdoesnotbreakanywhereandgoesonforlongerthanaphoneiswide";
     const schema = { type: "object", required: ["a"], properties: { a: { type: "string", enum: ["one", "two"] }, b: { type: "array", items: { type: "string", enum: ["x", "y"] } }, c: { type: "integer" }, d: { type: "string" } } };
     const id = await server.ask("A rather long question, such as people get when a tool has a lot to say about what it is about to do?", schema, {
-      detail: "# Title\n\n| a | b |\n|---|---|\n| averyveryveryveryveryverylongwordthatdoesnotbreak | 2 |\n\n```\ncode that is rather long, longer than a phone is wide, and goes on\n```",
+      detail: `# Title\n\n| a | b |\n|---|---|\n| ${long} | 2 |\n\n\`\`\`\ncode that is rather long, longer than a phone is wide, and goes on\n\`\`\``,
       timeout_ms: 3_600_000,
     });
-    const failed = await server.task("panics", {});
+    const asked = await server.ask(long, { type: "boolean" });
+    const failed = await server.task("panics", { message: long }, { session: long });
     await server.settled(failed);
-    const done = await server.task("parts", {});
+    const done = await server.task("pictures", {});
     await server.ended(done);
-    const all = ["/", `/q/${id}/1`, "/tasks", `/tasks/${id}`, `/tasks/${failed}`, `/tasks/${done}`, "/plugins", "/plugins/probe"];
-    // In the dark only the colours are others.
-    for (const at of name === "dark" ? all.filter((at) => at !== "/" && at !== "/plugins" && !at.endsWith(done)) : all) {
-      const page = await tab(browser, server, { ...options, at });
-      await page.locator("main :is(h1, h2):visible").first().waitFor();
-      await page.waitForFunction(() => document.querySelector("main").textContent.length > 60);
+    const parent = await server.task("family", { children: [["probe/noop", {}], ["probe/ask", { prompt: "A child asks", schema: { type: "boolean" } }]] });
+    await server.settled(parent);
+    const gone = await server.ask("Too late?", { type: "boolean" });
+    await server.call("POST", `/v1/tasks/${gone}/questions/1/answer`, { value: true, by: "Grace" });
+    const pages = {
+      "/": ".item", [`/q/${id}/1`]: ".question .answer", [`/q/${asked}/1`]: ".question .answer", [`/q/${gone}/1`]: ".question .notice", "/q/none/1": ".notice",
+      "/tasks": ".task-row .bad", "/tasks?session=nobody": ".empty", [`/tasks/${id}`]: ".entry.question", [`/tasks/${failed}`]: ".entry.ended",
+      [`/tasks/${done}`]: ".result img", [`/tasks/${parent}`]: ".tree .badge", "/tasks/none": ".notice",
+      "/plugins": ".plugin-row", "/plugins/probe": ".needs", "/plugins/none": ".notice",
+    };
+    const found = {};
+    const look = async (page, what) => {
+      const faulty = await faults(page);
+      const [wide, shown] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+      if (wide > shown) faulty.push(`it is ${wide} wide, on a screen of ${shown}`);
+      if (faulty.length > 0) found[what] = faulty;
+    };
+    const page = await tab(browser, server, options);
+    for (const [at, there] of Object.entries(pages)) {
+      await page.goto(server.url + at);
+      await page.locator(there).first().waitFor({ state: at === "/" ? "visible" : "attached" });
       await page.evaluate(() => {
         document.querySelectorAll("details").forEach((one) => { one.open = true; });
         [...document.querySelectorAll("button")].filter((one) => one.textContent === "Start…").forEach((one) => one.click());
       });
-      assert.deepEqual(await serious(page), [], `${name} ${at}`);
-      const [wide, shown] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-      assert.ok(wide <= shown, `${name} ${at}: ${wide} > ${shown}`);
-      assert.deepEqual(page.problems, [], at);
-      await page.context().close();
+      await look(page, at);
     }
-    const page = await tab(browser, server, { ...options, token: null });
-    await page.getByLabel("Token").waitFor();
-    assert.deepEqual(await serious(page), [], `${name} sign-in`);
+    // What one comes to by doing something.
+    await page.goto(`${server.url}/q/${id}/1`);
+    await page.getByLabel("c", { exact: false }).last().fill("many");
+    await page.getByRole("button", { name: "Answer", exact: true }).click();
+    await page.locator(".wrong").first().waitFor();
+    await look(page, "a form that is wrong");
+    await page.getByRole("button", { name: "Decline…" }).click();
+    await page.getByLabel("Why not?").fill("no");
+    await look(page, "declining");
+    await page.getByRole("button", { name: "Decline", exact: true }).click();
+    await page.locator(".notice.good").waitFor();
+    await look(page, "declined");
+    await page.goto(`${server.url}/tasks/${parent}`);
+    await page.getByRole("button", { name: "Cancel…" }).click();
+    await look(page, "cancelling");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token").fill("lh_000000000000_nothing");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").waitFor();
+    await look(page, "sign-in");
+    assert.deepEqual([found, page.problems], [{}, []]);
     await page.context().close();
-    await server.call("POST", `/v1/tasks/${id}/cancel`);
+    for (const one of [id, asked, parent]) await server.call("POST", `/v1/tasks/${one}/cancel`);
   });
 }
