@@ -80,3 +80,37 @@ async fn promise_5_and_6_what_is_written_while_a_server_runs_counts_for_what_com
     let warned = "limit `questions` is `many`; it must be a whole number";
     assert!(log.contains(warned) && log.contains("what it said before stays in force"), "{log}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_memory_than_a_server_was_started_with_is_told_and_counts_when_it_is_started_again() {
+    let cli = Cli::new();
+    let serving = cli.serve(&[]);
+    let agent = serving.agent();
+    let doctor = || {
+        let findings = cli.run(&["doctor", "--json"]).exits(0).json();
+        findings.into_iter().find_map(|finding| {
+            let problem = finding["problem"].as_str()?.to_owned();
+            problem.starts_with("limit `memory`").then_some(problem)
+        })
+    };
+    assert_eq!(allowed(&ended(&agent, "noop", json!({})).await, "memory"), 256 << 20);
+    assert_eq!(doctor(), None);
+    let raised = "[limits]\nmemory = '512MiB'\n[plugins.probe]\nlimits = { memory = '384MiB' }\n";
+    std::fs::write(cli.data().join("longhaul.toml"), raised).unwrap();
+    // It is taken, also where the plugin's own limit was raised.
+    assert_eq!(allowed(&ended(&agent, "noop", json!({})).await, "memory"), 256 << 20);
+    let told = "limit `memory`: 512MiB is allowed by now, and the process was started with room for 256MiB";
+    let found = doctor().expect("the doctor says so");
+    assert!(found.starts_with(told) && found.contains("until it is started again"), "{found}");
+    serving.signal("TERM");
+    let log = serving.end().stderr;
+    assert_eq!(log.matches(told).count(), 1, "{log}");
+
+    let serving = cli.serve(&[]);
+    let agent = serving.agent_with(agent.token());
+    assert_eq!(allowed(&ended(&agent, "noop", json!({})).await, "memory"), 384 << 20);
+    assert_eq!(doctor(), None);
+    std::fs::write(cli.data().join("longhaul.toml"), "[limits]\nmemory = '128MiB'\n").unwrap();
+    assert_eq!(allowed(&ended(&agent, "noop", json!({})).await, "memory"), 128 << 20);
+    assert_eq!(doctor(), None, "less needs no start");
+}

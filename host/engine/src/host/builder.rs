@@ -267,7 +267,9 @@ impl HostBuilder {
         let warm = self.warm.unwrap_or(said.warm);
         let warm_memory = self.warm_memory.unwrap_or(said.warm_memory);
         let limits = LimitsInForce::new(self.limits, self.ceilings, &policy);
+        live.is_limited_by(limits);
         let allowed = limits.now(&policy);
+        let told = limits.told(&live).map(|told| told.to_text()).unwrap_or_default();
         let host_limits = self.host_limits.unwrap_or(policy.limits().1);
         let database = self.data_dir.join("longhaul.db");
         create_private_dir(&self.data_dir).map_err(|error| unwritable(&database, &error))?;
@@ -298,8 +300,9 @@ impl HostBuilder {
         let store = crate::runner::blocking(move || Ok(Store::open(&path, notify, plan)?)).await?;
         let now = self.clock.now();
         let dir = self.data_dir.join("owners");
-        let enrolled =
-            move |tx: &mut Tx<'_>| Ok::<_, Error>((enrol(tx, &dir, heartbeat, now)?, code_key(tx)?, faces_key(tx)?));
+        let enrolled = move |tx: &mut Tx<'_>| {
+            Ok::<_, Error>((enrol(tx, &dir, &told, heartbeat, now)?, code_key(tx)?, faces_key(tx)?))
+        };
         let (owners, code_key, key) = store.write("this host", enrolled).await?;
         let fault = |error: wasmtime::Error| Error::Fault(format!("the engine does not start: {error}"));
         let library = Library::new(allowed.default, &allowed.most, host_limits, self.compiler).map_err(fault)?;

@@ -19,7 +19,7 @@ pub struct TaskFilter {
     pub state: Option<TaskState>,
     /// Started from this session; any if `None`.
     pub session: Option<String>,
-    /// Of the plugin of this name in any version, or of this digest; any if `None`.
+    /// Of the plugin of this name, or alias, in any version, or of this digest; any if `None`.
     pub plugin: Option<String>,
     /// Calls of a tool of this name; any if `None`.
     pub tool: Option<String>,
@@ -46,7 +46,7 @@ impl Host {
     ///
     /// [`Error::Store`].
     pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<Task>, Error> {
-        let namespace = self.namespace.clone();
+        let (namespace, filter) = (self.namespace.clone(), self.meant(filter));
         self.read(move |runner| {
             Ok(runner.store.read(|sql| store::tasks(sql, &runner.owners, &namespace, &filter, runner.clock.now()))?)
         })
@@ -60,8 +60,12 @@ impl Host {
     ///
     /// [`Error::Store`].
     pub async fn count_tasks(&self, filter: TaskFilter) -> Result<Vec<(TaskState, u64)>, Error> {
-        let namespace = self.namespace.clone();
+        let (namespace, filter) = (self.namespace.clone(), self.meant(filter));
         self.read(move |runner| Ok(runner.store.read(|sql| store::count_tasks(sql, &namespace, &filter))?)).await
+    }
+
+    fn meant(&self, filter: TaskFilter) -> TaskFilter {
+        TaskFilter { plugin: filter.plugin.map(|called| self.called(&called)), ..filter }
     }
 
     /// The tasks of a list as they stand now, and again whenever something has happened to tasks, for as long as the host

@@ -75,24 +75,30 @@ impl Host {
         Ok(rows.into_iter().map(|row| of(row, true)).collect())
     }
 
-    /// The newest plugin of that name, or the one with that digest.
+    /// The newest plugin of that name, which may be an [alias](crate::Policy::alias) in this namespace, or the one with that
+    /// digest: the same that a start would run.
     ///
     /// # Errors
     ///
     /// [`Error::UnknownPlugin`].
-    pub async fn plugin(&self, name_or_digest: &str) -> Result<Plugin, Error> {
-        let wanted = name_or_digest.to_owned();
+    pub async fn plugin(&self, called: &str) -> Result<Plugin, Error> {
+        let wanted = self.called(called);
         let found = self.read(move |runner| Ok(runner.store.read(|sql| store::find_plugin(sql, &wanted))?)).await?;
-        found.map(|row| of(row, true)).ok_or_else(|| Error::UnknownPlugin(name_or_digest.to_owned()))
+        found.map(|row| of(row, true)).ok_or_else(|| Error::UnknownPlugin(called.to_owned()))
     }
 
-    /// Removes a plugin, unless a task that has not ended needs it.
+    /// The plugin's own name, or its digest.
+    pub(super) fn called(&self, called: &str) -> String {
+        self.runner().policy.current().plugin(&self.namespace, called).to_owned()
+    }
+
+    /// Removes a plugin, named as in [`plugin`](Self::plugin), unless a task that has not ended needs it.
     ///
     /// # Errors
     ///
     /// [`Error::UnknownPlugin`], [`Error::PluginInUse`].
-    pub async fn remove_plugin(&self, name_or_digest: &str) -> Result<Plugin, Error> {
-        let plugin = self.plugin(name_or_digest).await?;
+    pub async fn remove_plugin(&self, called: &str) -> Result<Plugin, Error> {
+        let plugin = self.plugin(called).await?;
         let (digest, name) = (plugin.digest.clone(), plugin.name.clone());
         self.runner().store.write("the removal", move |tx| store::remove_plugin(tx, &digest, &name)).await?;
         self.runner().library.forget(&plugin.digest);

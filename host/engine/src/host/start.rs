@@ -108,7 +108,7 @@ impl Host {
     fn row(&self, new: &NewTask, ready: &Ready, policy: &Policy) -> Result<NewRow, Error> {
         let runner = self.runner();
         let manifest = &ready.manifest;
-        let allowed = policy.limits_of(&self.namespace, &manifest.name, runner.limits.now(policy))?;
+        let allowed = runner.limits.of(policy, &self.namespace, &manifest.name)?;
         let limits = allowed.of(new.limits, &new.limit)?;
         let given = new.input.as_ref().map_err(|problem| Error::Input {
             tool: new.tool.clone(),

@@ -26,8 +26,13 @@ impl Limits {
             let (row, value, most) = (limit.row(), self.get(*limit), most.get(*limit));
             if value > most {
                 let (value, most) = (value::shown(row.unit, value), value::shown(row.unit, most));
-                let allowed =
-                    format!("this host allows at most {most}; {} in longhaul.toml raises that", row.setting());
+                // The pool of instances is made when a process starts.
+                let when = match limit {
+                    Limit::memory | Limit::table_elements => ", for processes that are started after that",
+                    _ => "",
+                };
+                let setting = row.setting();
+                let allowed = format!("this host allows at most {most}; {setting} in longhaul.toml raises that{when}");
                 return Err(Error::OutOfRange { what: row.label, value, allowed });
             }
         }
@@ -60,6 +65,13 @@ impl Limits {
             all.retain(|name, _| Limit::named(name).is_ok_and(|limit| self.get(limit) != defaults.get(limit)));
         }
         Ok(all.to_string())
+    }
+}
+
+impl Limit {
+    /// An amount as a configuration says it.
+    pub(crate) fn shown(self, amount: u64) -> String {
+        value::shown(self.row().unit, amount)
     }
 }
 

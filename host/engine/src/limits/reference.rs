@@ -54,8 +54,8 @@ fn configuration() -> String {
     part.push_str(
         "# What a task has, and the most that a start may ask for it (`longhaul run --limit NAME=VALUE`). `{ default = .., most = .. }`
 # sets the two apart. What is written counts for tasks that start from then on; those that there are keep what they have.
-# Two things wait until a process opens the data directory anew: more `memory` or `table_elements` than it had, and what is
-# the host's own (from `core_instances` on). docs/limits.md says where each is enforced.
+# Two things wait until a process opens the data directory anew: more `memory` or `table_elements` than it had, which it warns
+# of, as does `longhaul doctor`, and what is the host's own (from `core_instances` on). docs/limits.md says where each is enforced.
 
 #[limits]
 ",

@@ -3,10 +3,10 @@
 use std::fs::Metadata;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::Policy;
+use super::{LimitsInForce, Policy};
 use crate::{Error, PolicyError};
 
 /// Bytes that are read of a file at most.
@@ -21,6 +21,8 @@ pub(crate) struct LivePolicy {
     state: RwLock<State>,
     /// One reads the file anew, while others go on with what is known.
     reading: Mutex<()>,
+    /// What the process was made for that goes by it.
+    limits: OnceLock<LimitsInForce>,
 }
 
 struct State {
@@ -60,11 +62,30 @@ impl LivePolicy {
     }
 
     fn new(state: State) -> Self {
-        Self { state: RwLock::new(state), reading: Mutex::default() }
+        Self { state: RwLock::new(state), reading: Mutex::default(), limits: OnceLock::new() }
+    }
+
+    /// From now on, what a new policy allows is held against what there is room for.
+    pub fn is_limited_by(&self, limits: LimitsInForce) {
+        // It is said once.
+        let _ = self.limits.set(limits);
+    }
+
+    /// Where it is read from.
+    pub fn file(&self) -> Option<PathBuf> {
+        let file = self.state.read().unwrap_or_else(PoisonError::into_inner).file.clone();
+        file.map(|path| std::path::absolute(&path).unwrap_or(path))
+    }
+
+    fn warn(&self, policy: &Policy) {
+        for problem in self.limits.get().into_iter().flat_map(|limits| limits.beyond(policy)) {
+            tracing::warn!("{problem}");
+        }
     }
 
     /// From now on this one counts, and no file.
     pub fn set(&self, policy: Policy) {
+        self.warn(&policy);
         *self.state.write().unwrap_or_else(PoisonError::into_inner) =
             State { policy: Arc::new(policy), file: None, seen: None, again: None };
     }
@@ -91,8 +112,11 @@ impl LivePolicy {
         }
         drop(known);
         let read = read(path);
-        if let Err(Unread::Wrong(error) | Unread::Unreadable(error)) = &read {
-            tracing::warn!("{error}; what it said before stays in force");
+        match &read {
+            Ok((policy, _)) => self.warn(policy),
+            Err(Unread::Wrong(error) | Unread::Unreadable(error)) => {
+                tracing::warn!("{error}; what it said before stays in force");
+            }
         }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.file.as_deref() == Some(path) {

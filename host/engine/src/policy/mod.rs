@@ -18,7 +18,7 @@ use std::str::FromStr;
 pub use error::PolicyError;
 use file::{File, PluginSection};
 pub(crate) use file::{HostSection, NAMESPACE_BYTES, SETTING_BYTES};
-pub(crate) use limits::LimitsInForce;
+pub(crate) use limits::{LimitsInForce, Told};
 pub(crate) use live::LivePolicy;
 pub(crate) use rights::{Asker, Rights, allowed};
 pub use verdict::{NeedVerdict, Verdict};

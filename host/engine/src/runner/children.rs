@@ -88,7 +88,7 @@ impl Runner {
         let policy = self.policy.current();
         policy.pinned(Some(&parent.namespace), plugin, &digest)?;
         let ready = self.ready(&digest).await?;
-        let own = policy.limits_of(&parent.namespace, plugin, self.limits.now(&policy))?;
+        let own = self.limits.of(&policy, &parent.namespace, plugin)?;
         let limits = limits.min(&own.most);
         let input = ready.accept(tool, &input, &limits)?;
         // Settings that came with its parent's start are its parent's own.

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -52,8 +53,9 @@ struct Pulse {
     still: Duration,
 }
 
-/// Gives this process its number, and its lock before anybody sees the number. Numbers are never used twice.
-pub(crate) fn enrol(tx: &Tx<'_>, dir: &Path, heartbeat: Duration, now: Timestamp) -> Result<Owners, Error> {
+/// Gives this process its number, and its lock before anybody sees the number. Numbers are never used twice. `told` is what
+/// others may know of it.
+pub(crate) fn enrol(tx: &Tx<'_>, dir: &Path, told: &str, heartbeat: Duration, now: Timestamp) -> Result<Owners, Error> {
     tx.sql
         .execute(
             "INSERT INTO owner (pid, started_at) VALUES (?1, ?2)",
@@ -61,16 +63,17 @@ pub(crate) fn enrol(tx: &Tx<'_>, dir: &Path, heartbeat: Duration, now: Timestamp
         )
         .map_err(failed(WHAT))?;
     let me = tx.sql.last_insert_rowid();
-    Owners::hold(dir, me, heartbeat)
+    Owners::hold(dir, me, told, heartbeat)
         .map_err(|error| StoreError::ReadOnly { path: dir.join(me.to_string()), problem: error.to_string() }.into())
 }
 
 impl Owners {
     /// Takes the lock of the owner `me`.
-    fn hold(dir: &Path, me: i64, heartbeat: Duration) -> std::io::Result<Self> {
+    fn hold(dir: &Path, me: i64, told: &str, heartbeat: Duration) -> std::io::Result<Self> {
         std::fs::create_dir_all(dir)?;
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(dir.join(me.to_string()))?;
+        let mut lock = OpenOptions::new().create(true).truncate(false).write(true).open(dir.join(me.to_string()))?;
         lock.lock()?;
+        lock.write_all(told.as_bytes())?;
         let others = Others { dead: HashSet::new(), pulses: HashMap::new(), looked: Instant::now() };
         Ok(Self { dir: dir.to_owned(), me, heartbeat, _lock: lock, others: Mutex::new(others) })
     }

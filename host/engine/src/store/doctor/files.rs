@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::{Examination, rows};
 use crate::plugin::{CODE_KEY, Manifest, Seal, digest_of, is_private, read_code};
+use crate::policy::Told;
 use crate::store::keys;
 
 const ADD: &str = "add the plugin again with `longhaul plugin add FILE`; its tasks go on then";
@@ -59,11 +60,15 @@ pub(super) fn owners(sql: &Connection, dir: &Path, found: &mut Examination) {
                   LEFT JOIN task ON task.owner = owner.id AND task.ended_at IS NULL GROUP BY owner.id";
     rows(sql, select, "owners", found, |row, found| {
         let (owner, pid, tasks): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let held = File::open(dir.join("owners").join(owner.to_string()))
-            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
+        let file = dir.join("owners").join(owner.to_string());
+        let held = File::open(&file).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
         match (held, tasks) {
             (true, _) => {
-                found.note(format!("process {pid}"), format!("it is at work here, and owns {tasks} unfinished tasks"))
+                let at = format!("process {pid}");
+                found.note(&at, format!("it is at work here, and owns {tasks} unfinished tasks"));
+                for problem in Told::beyond(&std::fs::read_to_string(&file).unwrap_or_default()) {
+                    found.note(&at, problem);
+                }
             }
             (false, 0) => {}
             (false, _) => {
