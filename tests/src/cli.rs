@@ -212,7 +212,7 @@ pub(crate) fn freeze(child: &Child, data: &Path) {
     }
 }
 
-pub(crate) fn signal(child: &Child, name: &str) {
+pub fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status().expect("kill runs");
     assert!(sent.success());
 }
@@ -230,7 +230,8 @@ pub fn eventually<T>(what: impl std::fmt::Display, mut look: impl FnMut() -> Opt
     panic!("it took too long until {what}");
 }
 
-pub(crate) fn binary() -> PathBuf {
+/// The built program.
+pub fn binary() -> PathBuf {
     // Relative to the workspace, as cargo's configuration gives it.
     workspace().join(std::env::var_os("LONGHAUL_BIN").expect("LONGHAUL_BIN: run `cargo xtask test`"))
 }

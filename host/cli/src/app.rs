@@ -87,15 +87,19 @@ impl App {
 
     /// A command on the same data, to be shown to the person.
     pub fn again(&self, command: &str, id: &TaskId) -> String {
-        let from_environment = std::env::var_os("LONGHAUL_DATA").map(PathBuf::from);
-        let data = match &self.data {
-            Some(dir) if from_environment.as_ref() != Some(dir) => {
-                format!(" --data {}", quoted(&dir.display().to_string()))
-            }
-            _ => String::new(),
-        };
         let namespace = self.namespace.as_ref().map(|name| format!(" --namespace {}", quoted(name)));
-        format!("longhaul{data} {command} {id}{}", namespace.unwrap_or_default())
+        format!("{} {command} {id}{}", self.program(), namespace.unwrap_or_default())
+    }
+
+    /// What a command on the same data begins with.
+    pub fn program(&self) -> String {
+        let from_environment = std::env::var_os("LONGHAUL_DATA").map(PathBuf::from);
+        match &self.data {
+            Some(dir) if from_environment.as_ref() != Some(dir) => {
+                format!("longhaul --data {}", quoted(&dir.display().to_string()))
+            }
+            _ => "longhaul".into(),
+        }
     }
 }
 
@@ -117,7 +121,7 @@ fn crash_plan() -> Result<CrashPlan, Problem> {
 
 /// A word for a shell.
 pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:\\".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:".contains(c) || (cfg!(windows) && c == '\\');
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
     } else {

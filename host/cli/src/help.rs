@@ -152,9 +152,10 @@ Examples:
   longhaul mcp --namespace acme --wait 40s";
 
 pub const SERVE: &str = "\
-The section [server] of `longhaul.toml` says more, such as the names that the server is called by. On loopback a first token is
-made and shown; on any other address there must be one (`longhaul token create`), and a proxy that speaks TLS in front. SIGTERM or
-Ctrl-C stops it: tasks go on where they stand when it starts again.
+The section [server] of `longhaul.toml` says more, such as the names that the server is called by. On loopback a first token
+is made, which may do everything and does not expire, and shown with a link to the inbox: on a terminal, or with --json as one line.
+Where neither is, as in a unit of systemd, nothing secret is written, and `longhaul token create` makes the first. On any other
+address there must be one, and a proxy that speaks TLS in front. SIGTERM or Ctrl-C stops it: tasks go on when it starts again.
 
 Examples:
   longhaul serve --plugin csv-profile.wasm

@@ -6,7 +6,7 @@ use std::path::Path;
 use longhaul_server::mcp::serve_stdio;
 use serde_json::{Value, json};
 
-use crate::app::App;
+use crate::app::{App, quoted};
 use crate::args::{Mcp, McpClient};
 use crate::exit::{Exit, Problem};
 use crate::signals::{RELEASE, Signal, Signals};
@@ -68,10 +68,14 @@ fn config(client: McpClient, program: &Path, words: &[String]) -> Result<(&'stat
         serde_json::to_string_pretty(&config).map_err(|e| Problem::new(format!("cannot write JSON: {e}")))
     };
     Ok(match client {
-        McpClient::ClaudeCode => (
-            "put this into .mcp.json in your project, or run `claude mcp add-json longhaul '…'` with what is inside \"longhaul\":",
-            json(json!({"mcpServers": {"longhaul": server}}))?,
-        ),
+        McpClient::ClaudeCode => {
+            let command = std::iter::once(program.display().to_string()).chain(words.iter().cloned());
+            let command: Vec<_> = command.map(|word| quoted(&word)).collect();
+            (
+                "run this in your project; `claude mcp add --scope user …` is for all of yours, `--scope project` for all who work on it:",
+                format!("claude mcp add longhaul -- {}", command.join(" ")),
+            )
+        }
         McpClient::VsCode => {
             ("put this into .vscode/mcp.json in your project:", json(json!({"servers": {"longhaul": server}}))?)
         }
@@ -106,12 +110,14 @@ mod tests {
     fn each_client_gets_its_own_form_of_the_same_command() {
         let server =
             json!({"type": "stdio", "command": "/usr/bin/longhaul", "args": ["--data", "/var/my data", "mcp"]});
-        for (client, member) in
-            [(McpClient::ClaudeCode, "mcpServers"), (McpClient::VsCode, "servers"), (McpClient::Cursor, "mcpServers")]
-        {
+        for (client, member) in [(McpClient::VsCode, "servers"), (McpClient::Cursor, "mcpServers")] {
             let config: Value = serde_json::from_str(&printed(client)).unwrap();
             assert_eq!(config, json!({member: {"longhaul": server}}));
         }
+        assert_eq!(
+            printed(McpClient::ClaudeCode),
+            "claude mcp add longhaul -- /usr/bin/longhaul --data '/var/my data' mcp"
+        );
         assert_eq!(
             printed(McpClient::Codex),
             "[mcp_servers.longhaul]\ncommand = \"/usr/bin/longhaul\"\nargs = [\"--data\", \"/var/my data\", \"mcp\"]"

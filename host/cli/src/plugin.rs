@@ -79,7 +79,7 @@ async fn list(app: &App, host: &Host) -> Result<(), Problem> {
 
 /// A file is looked into, and not installed.
 async fn inspect(app: &App, host: &Host, named: &str, namespace: &str) -> Result<(), Problem> {
-    let plugin = match host.plugin(named).await {
+    let plugin = match host.namespace(namespace).plugin(named).await {
         _ if looks_like_a_file(named) => host.inspect_file(named).await?,
         Err(longhaul::Error::UnknownPlugin(_)) if Path::new(named).is_file() => host.inspect_file(named).await?,
         found => found?,

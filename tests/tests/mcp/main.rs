@@ -2,6 +2,7 @@
 
 mod client;
 mod companions;
+mod config;
 mod durable;
 mod http;
 mod modern;

@@ -8,6 +8,7 @@ mod inbox;
 mod list;
 mod metrics;
 mod policy;
+mod said;
 mod secrets;
 mod tasks;
 mod webhooks;
