@@ -60,7 +60,8 @@ impl Client {
         client
     }
 
-    fn start(cli: &Cli, args: &[&str]) -> Self {
+    /// One that has said nothing yet.
+    pub fn start(cli: &Cli, args: &[&str]) -> Self {
         let mut command = cli.command(&[&["mcp"], args].concat());
         let mut server = command
             .stdin(Stdio::piped())
@@ -83,7 +84,17 @@ impl Client {
     }
 
     pub fn send(&mut self, message: Value) {
-        writeln!(self.to.as_mut().expect("it is open"), "{message}").expect("it reads");
+        self.write(format!("{message}\n").as_bytes());
+    }
+
+    /// Whatever it is.
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.to.as_mut().expect("it is open").write_all(bytes).expect("it reads");
+    }
+
+    /// The next message of all.
+    pub fn next(&mut self) -> Value {
+        if self.heard.is_empty() { self.hear() } else { self.heard.remove(0) }
     }
 
     /// Sends a request, and gives its id.

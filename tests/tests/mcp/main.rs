@@ -5,6 +5,7 @@ mod companions;
 mod config;
 mod durable;
 mod http;
+mod misuse;
 mod modern;
 mod older;
 mod without_tasks;

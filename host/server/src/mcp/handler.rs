@@ -13,7 +13,7 @@ use rmcp::{RoleServer, ServerHandler};
 use super::call::unknown;
 use super::client::Client;
 use super::tools::Catalog;
-use super::{Caller, Session, answers, call, edge, fault, http, listen, question, view};
+use super::{Caller, Session, answers, call, edge, fault, http, listen, message, question, view};
 
 /// How long a list of tools may be kept by a client, in milliseconds: plugins come and go seldom.
 const TOOLS_TTL_MS: u64 = 60_000;
@@ -117,7 +117,11 @@ impl ServerHandler for Session {
     ) -> Result<CustomResult, ErrorData> {
         match request.method.as_str() {
             edge::LISTEN => listen::listen(self, request.params, &cx).await,
-            _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)),
+            // The SDK hands over what it can't read, too.
+            method => Err(message::wrong_params(method, request.params).unwrap_or_else(|| {
+                let problem = format!("there is no method `{}`", request.method);
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, problem, None)
+            })),
         }
     }
 

@@ -14,7 +14,7 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use longhaul::Scope;
 use rmcp::RoleServer;
-use rmcp::model::Tool;
+use rmcp::model::{ErrorData, Tool};
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -23,12 +23,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::Client;
 use super::companions;
+use super::message::{self, Refusal};
 use super::tools::Catalog;
 use super::{Face, Session, Whose, edge};
 use crate::server::Shared;
 use crate::{Principal, Problem, principal};
 
 const METADATA: &str = "/.well-known/oauth-protected-resource";
+/// Bytes of what the SDK says of what it refuses.
+const SAID: usize = 64 << 10;
+
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
@@ -90,6 +94,10 @@ async fn repair(State(shared): State<Arc<Shared>>, principal: Principal, request
         let problem = Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The message is too large", detail);
         return problem.into_response();
     };
+    let message = (parts.method == Method::POST && is_json(&parts.headers)).then(|| body.clone());
+    if let Some(Err(refusal)) = message.as_deref().map(message::check) {
+        return (StatusCode::BAD_REQUEST, Json(refusal.to_json())).into_response();
+    }
     if let Some(renamed) = edge::renamed(&body) {
         body = renamed.into();
         // A header that says something else is for the SDK to refuse.
@@ -119,7 +127,44 @@ async fn repair(State(shared): State<Arc<Shared>>, principal: Principal, request
     if is_goodbye && answer.status() == StatusCode::ACCEPTED {
         *answer.status_mut() = StatusCode::NO_CONTENT;
     }
+    if answer.status().is_client_error() && !is_json(answer.headers()) {
+        answer = refused(message.as_deref(), answer).await;
+    }
     answer.map(|body| Body::from_stream(body.into_data_stream().inspect(move |_| _ = &open)))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// What the SDK refuses with a line of text, in the form that its caller reads: an error for a message, else a problem.
+async fn refused(message: Option<&[u8]>, answer: Response) -> Response {
+    let (parts, body) = answer.into_parts();
+    let said = to_bytes(body, SAID).await.unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let said = said.split_once(": ").map_or(&*said, |(_, rest)| rest);
+    if let (Some(message), StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE) = (message, parts.status) {
+        let problem = match said {
+            "Session ID is required" => format!("there is no session: {}", message::BEGIN),
+            said => said.to_owned(),
+        };
+        let refusal = Refusal { id: message::id(message), error: ErrorData::invalid_request(problem, None) };
+        return (StatusCode::BAD_REQUEST, Json(refusal.to_json())).into_response();
+    }
+    let (name, title) = match parts.status {
+        StatusCode::NOT_FOUND => ("not-found", "There is no such thing"),
+        StatusCode::METHOD_NOT_ALLOWED => ("unknown-method", "There is no such method here"),
+        StatusCode::NOT_ACCEPTABLE => ("not-acceptable", "The caller takes no answer of this kind"),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => ("unsupported-media-type", "The body is of another kind"),
+        _ => ("invalid-request", "The request can't be understood"),
+    };
+    let problem = Problem::new(parts.status, name, title, said);
+    match parts.headers.get(header::ALLOW).cloned() {
+        Some(allowed) => problem.header(header::ALLOW, allowed),
+        None => problem,
+    }
+    .into_response()
 }
 
 /// The tool that a call names in its header, as modern ones do, and all there are. What it says in its body has to be the same,

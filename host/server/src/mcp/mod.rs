@@ -23,6 +23,7 @@ mod handle;
 mod handler;
 pub(crate) mod http;
 mod listen;
+mod message;
 mod meta;
 mod question;
 mod stdio;
