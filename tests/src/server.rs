@@ -274,6 +274,12 @@ impl Events {
         }
     }
 
+    /// Reads to the end, which the server makes: long before this client would lose its patience.
+    pub async fn ends(&mut self) {
+        let ended = async { while self.next().await.is_some() {} };
+        tokio::time::timeout(Duration::from_secs(60), ended).await.expect("it ends");
+    }
+
     /// Reads until one of this kind.
     pub async fn until(&mut self, kind: &str) -> ServerEvent {
         while let Some(event) = self.next().await {

@@ -33,12 +33,19 @@ pub struct Config {
     pub requests_per_second: u32,
     /// Whether messages of webhooks and callbacks may go to private addresses and by plain `http`: no by default.
     pub webhooks_to_private: bool,
-    /// Streams and long polls that one token may have open at once: 10,000 by default.
+    /// Streams and long polls that one token may have open at once: 5,000 by default.
     pub streams: usize,
     /// How long a client may take to send the headers of a request, and how long a connection stays open without one: 30 s by
     /// default. In the file it is `header_seconds`.
     #[serde(rename = "header_seconds", deserialize_with = "crate::mcp::seconds")]
     pub headers: Duration,
+    /// How long a client may send nothing of the body of a request, or take nothing of an answer: 30 s by default. A body must
+    /// also bring 4 KiB a second on average, once that time has passed: a slow line does. In the file it is `body_seconds`.
+    #[serde(rename = "body_seconds", deserialize_with = "crate::mcp::seconds")]
+    pub body: Duration,
+    /// Connections that there may be at once: 10,000 by default, and fewer where the process may not open that many files. When
+    /// they are all taken, those have to make room on which nobody is served who has shown a token.
+    pub connections: usize,
     /// The face for clients of the Model Context Protocol.
     pub mcp: crate::mcp::Config,
 }
@@ -52,8 +59,10 @@ impl Default for Config {
             body_bytes: 8 << 20,
             requests_per_second: 2_000,
             webhooks_to_private: false,
-            streams: 10_000,
+            streams: 5_000,
             headers: Duration::from_secs(30),
+            body: Duration::from_secs(30),
+            connections: 10_000,
             mcp: crate::mcp::Config::default(),
         }
     }
@@ -73,6 +82,8 @@ impl Config {
             ("requests_per_second", config.requests_per_second == 0),
             ("streams", config.streams == 0),
             ("header_seconds", config.headers.is_zero()),
+            ("body_seconds", config.body.is_zero()),
+            ("connections", config.connections == 0),
         ];
         match none.iter().find(|(_, zero)| *zero) {
             Some((name, _)) => Err(format!("[server]: `{name}` is 0: it must be 1 at least, or nobody is answered")),
@@ -93,6 +104,8 @@ mod tests {
             ("listen = \"nowhere\"", "invalid socket address"),
             ("body_bytes = -1", "invalid value"),
             ("header_seconds = 0", "`header_seconds` is 0"),
+            ("body_seconds = 0", "`body_seconds` is 0"),
+            ("connections = 0", "`connections` is 0"),
         ] {
             let error = Config::from_toml(text.parse().unwrap()).unwrap_err();
             assert!(error.starts_with("[server]: ") && error.contains(says), "{error}");

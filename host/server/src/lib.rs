@@ -15,6 +15,7 @@ mod connections;
 mod http;
 pub mod mcp;
 mod origin;
+mod pace;
 mod principal;
 mod problem;
 mod rates;

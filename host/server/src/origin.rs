@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::uri::Authority;
-use http::{HeaderMap, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::server::Shared;
 use crate::{Config, Problem};
@@ -15,9 +15,36 @@ use crate::{Config, Problem};
 /// Lets through what is for this server.
 pub(crate) async fn check(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     match allowed(&shared.config, request.uri(), request.headers()) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => match request.headers().get(header::ORIGIN).cloned() {
+            Some(origin) => of_a_page(origin, request, next).await,
+            None => next.run(request).await,
+        },
         Err(problem) => problem.into_response(),
     }
+}
+
+/// Lets a page read its answer, and ask first as browsers do (CORS). There are no cookies that it would send along.
+async fn of_a_page(origin: HeaderValue, request: Request, next: Next) -> Response {
+    let asks_first =
+        request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let names = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+    let mut response = if asks_first {
+        let mut allowed = HeaderMap::new();
+        allowed.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
+        allowed.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+        allowed.extend(names.map(|names| (header::ACCESS_CONTROL_ALLOW_HEADERS, names)));
+        (StatusCode::NO_CONTENT, allowed).into_response()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(
+        header::ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static("location, retry-after, mcp-session-id"),
+    );
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    response
 }
 
 fn allowed(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
@@ -26,6 +53,11 @@ fn allowed(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<(), Proble
         None => headers.get(header::HOST).and_then(|host| host.as_bytes().try_into().ok()),
     };
     let host: Authority = host.ok_or_else(|| Problem::invalid("the header `Host` is missing, or names no host"))?;
+    for name in [header::HOST, header::ORIGIN] {
+        if headers.get_all(&name).iter().count() > 1 {
+            return Err(Problem::invalid(format!("there is more than one header `{name}`")));
+        }
+    }
     let any = config.allowed_hosts.is_empty() && !config.listen.ip().is_loopback();
     if !any && !names_us(config, host.host()) {
         let detail = format!(

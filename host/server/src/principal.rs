@@ -1,16 +1,24 @@
 //! Who calls: a bearer token becomes a [`Principal`], which is the only way for a handler to a host.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::BodyExt as _;
 use longhaul::{Host, Scope, Token};
 
 use crate::Problem;
+use crate::connections::Seat;
 use crate::server::Shared;
+
+/// How often a stream looks whether its token is still good.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// Who calls. Every route behind the server's authentication finds one among the request's extensions.
 #[derive(Clone)]
@@ -83,10 +91,39 @@ impl<S: Sync> FromRequestParts<S> for Principal {
 pub(crate) async fn authenticate(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response {
     match principal(&shared, request.headers()) {
         Ok(principal) => {
+            let held = request.extensions().get::<Arc<Seat>>().map(Seat::hold);
+            let secret = bearer(request.headers()).map(str::to_owned);
             request.extensions_mut().insert(principal);
-            next.run(request).await
+            let mut response = next.run(request).await;
+            let is_stream =
+                response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+            if let (true, Some(secret)) = (is_stream, secret) {
+                let ended = async move { while_good(&shared, &secret).await };
+                response = response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(ended))));
+            }
+            match held {
+                // Until the answer is out.
+                Some(held) => response.map(|body| {
+                    Body::new(body.map_err(move |error| {
+                        let _ = &held;
+                        error
+                    }))
+                }),
+                None => response,
+            }
         }
         Err(problem) => problem.into_response(),
+    }
+}
+
+/// Resolves when the token is revoked or expires.
+async fn while_good(shared: &Shared, secret: &str) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        // A database that can't be read for the moment says nothing of the token.
+        if let Ok(None) = shared.host.authenticate(secret) {
+            return;
+        }
     }
 }
 
@@ -99,7 +136,10 @@ fn principal(shared: &Shared, headers: &HeaderMap) -> Result<Principal, Problem>
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    // Of two, who knows which one a proxy has looked at.
+    let (Some(given), None) = (given.next(), given.next()) else { return None };
+    let (scheme, token) = given.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
@@ -132,5 +172,8 @@ mod tests {
         assert_eq!(bearer(&with("Basic abc")), None);
         assert_eq!(bearer(&with("Bearer")), None);
         assert_eq!(bearer(&HeaderMap::new()), None);
+        let mut twice = with("Bearer abc");
+        twice.append(header::AUTHORIZATION, HeaderValue::from_static("Bearer abc"));
+        assert_eq!(bearer(&twice), None);
     }
 }

@@ -66,6 +66,11 @@ impl Problem {
         self.with("retry_after_seconds", seconds).header(header::RETRY_AFTER, seconds.into())
     }
 
+    /// The connection ends with it.
+    pub(crate) fn last(self) -> Self {
+        self.header(header::CONNECTION, HeaderValue::from_static("close"))
+    }
+
     /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         self.0.status

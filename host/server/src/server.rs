@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::codes::Codes;
 use crate::rates::Rates;
-use crate::{Config, connections, http, mcp, origin, principal};
+use crate::{Config, connections, http, mcp, origin, pace, principal};
 
 /// How long requests that are under way may take to end once the server is told to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -85,7 +85,10 @@ impl Server {
         self.shared.codes.issue()
     }
 
-    /// All routes, with authentication and the checks of `Host` and `Origin`. To be called within a tokio runtime.
+    /// All routes, with authentication, the checks of `Host` and `Origin`, and the limits on bodies, for an application that
+    /// has routes of its own: make this their `fallback_service`, since paths are what the API says they are. To be called
+    /// within a tokio runtime. What limits connections is [`serve`](Self::serve); whoever serves the routes otherwise says
+    /// [`close`](Self::close) when it stops, so that streams end.
     pub fn router(&self) -> Router {
         let shared = &self.shared;
         let (open, closed) = http::routes(shared);
@@ -94,13 +97,19 @@ impl Server {
             .merge(mcp::http::routes(shared))
             .fallback(http::unknown_route)
             .method_not_allowed_fallback(http::unknown_method)
+            .layer(from_fn_with_state(shared.clone(), pace::watch))
             .layer(from_fn_with_state(shared.clone(), origin::check))
             .layer(from_fn(http::observe))
     }
 
-    /// Answers requests until `shutdown` resolves; then streams end where they stand, and what is under way may finish, for 5 s
-    /// at most. A connection that takes longer than [`Config::headers`] to say what it wants is dropped. The host is not shut
-    /// down.
+    /// From now on streams and long polls end where they stand, and `/readyz` says that nothing new is taken.
+    pub fn close(&self) {
+        self.shared.closing.send_replace(true);
+    }
+
+    /// Answers requests until `shutdown` resolves; then it is [closed](Self::close), and what is under way may finish, for 5 s
+    /// at most. A connection that takes longer than [`Config::headers`] to say what it wants is dropped, as is one that takes
+    /// nothing of its answer; there are [`Config::connections`] at most. The host is not shut down.
     ///
     /// # Errors
     ///
@@ -110,10 +119,10 @@ impl Server {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        let serving = connections::serve(listener, self.router(), self.shared.config.headers, self.shared.closing());
+        let serving = connections::serve(listener, self.router(), &self.shared.config, self.shared.closing());
         let patience = async {
             shutdown.await;
-            self.shared.closing.send_replace(true);
+            self.close();
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {

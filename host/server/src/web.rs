@@ -1,12 +1,12 @@
 //! The web inbox: files that `cargo xtask web` has built, in the binary. Without them one plain page says so.
 
 use axum::Router;
-use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::Problem;
+use crate::http::extract::Path;
 
 /// A file of the inbox.
 struct File {

@@ -7,6 +7,7 @@ mod feed;
 mod inbox;
 mod list;
 mod metrics;
+mod misuse;
 mod policy;
 mod said;
 mod secrets;

@@ -262,12 +262,12 @@ async fn a_server_that_is_told_to_stop_lets_its_readers_go_and_loses_nothing() {
     let server = cli.serve(&[]);
     let agent = server.agent();
     let id = agent.start("ask", ask()).await;
-    agent.settled(&id).await;
+    let last = agent.settled(&id).await["last_seq"].clone();
     let mut events = agent.stream(&format!("/v1/tasks/{id}/events"), None).await;
     events.until("question").await;
     let waiting = tokio::spawn({
         let (agent, id) = (agent.clone(), id.clone());
-        async move { agent.get(&format!("/v1/tasks/{id}?wait=60s&after=1000")).await }
+        async move { agent.get(&format!("/v1/tasks/{id}?wait=60s&after={last}")).await }
     });
     // It is under way when the server counts it: the stream and the poll.
     server.signal("TERM");

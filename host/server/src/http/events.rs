@@ -15,6 +15,7 @@ use utoipa::IntoParams;
 
 use super::document::shapes;
 use super::extract::{Path, Query};
+use super::wait;
 use crate::rates::Open;
 use crate::server::Shared;
 use crate::{Principal, Problem};
@@ -45,6 +46,7 @@ pub(super) struct After {
         (status = 200, description = "A stream of events", content_type = "text/event-stream", body = shapes::ServerEvent),
         (status = 204, description = "The task has ended, and there are no events after that one"),
         (status = 404, description = "Refused: there is no such task"),
+        (status = 422, description = "Refused: the task does not have that event"),
     ),
 )]
 pub(super) async fn of_task(
@@ -61,6 +63,7 @@ pub(super) async fn of_task(
     };
     let open = shared.rates.stream(&caller.token().id)?;
     let task = host.task(&id).await?;
+    wait::has_happened(&task, after)?;
     if task.state.is_terminal() && after >= task.last_seq {
         // A browser asks again for ever after a stream that ended, unless it is told this.
         return Ok(StatusCode::NO_CONTENT.into_response());

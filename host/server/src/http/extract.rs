@@ -58,8 +58,15 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// How many a page may have: `usual` if nothing is said.
+pub(super) fn limit(given: Option<usize>, usual: usize, most: usize) -> Result<usize, Problem> {
+    let limit = given.unwrap_or(usual);
+    let wrong = || Problem::invalid(format!("`limit` must be 1 to {most}"));
+    (1..=most).contains(&limit).then_some(limit).ok_or_else(wrong)
+}
+
 /// What stands in the path.
-pub(super) struct Path<T>(pub T);
+pub(crate) struct Path<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
     type Rejection = Problem;

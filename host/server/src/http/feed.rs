@@ -14,7 +14,7 @@ use utoipa::IntoParams;
 
 use super::document::shapes;
 use super::events::{last_event_id, stream, wants_a_stream};
-use super::extract::Query;
+use super::extract::{Query, limit};
 use super::wait;
 use crate::server::Shared;
 use crate::{Principal, Problem};
@@ -80,10 +80,7 @@ pub(super) async fn feed(
         }
     };
     let time = wait::duration(from.wait.as_deref())?;
-    let limit = from.limit.unwrap_or(PAGE);
-    if limit == 0 || limit > MOST {
-        return Err(Problem::invalid(format!("`limit` must be 1 to {MOST}")));
-    }
+    let limit = limit(from.limit, PAGE, MOST)?;
     // What is wrong with the cursor is said before a stream begins.
     let mut page = host.feed_page(after, limit).await?;
     if streams {

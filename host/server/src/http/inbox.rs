@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use utoipa::IntoParams;
 
 use super::document::shapes;
-use super::extract::{Path, Query};
+use super::extract::{Path, Query, limit};
 use crate::{Principal, Problem};
 
 /// Questions of one answer.
@@ -29,10 +29,7 @@ pub(super) struct Most {
 )]
 pub(super) async fn questions(caller: Principal, Query(most): Query<Most>) -> Result<axum::Json<Value>, Problem> {
     let host = caller.to_see_questions()?;
-    let limit = most.limit.unwrap_or(PAGE);
-    if limit == 0 || limit > PAGE {
-        return Err(Problem::invalid(format!("`limit` must be 1 to {PAGE}")));
-    }
+    let limit = limit(most.limit, PAGE, PAGE)?;
     // One more than is shown: whether there are others.
     let mut questions = host.questions(limit + 1).await?;
     let more = questions.len() > limit;
@@ -76,7 +73,7 @@ pub(super) async fn input(caller: Principal, Path(id): Path<TaskId>) -> Result<a
 /// Shows what becomes, in the caller's namespace, of each need that a plugin declares, and what it is granted without need.
 #[utoipa::path(
     get, path = "/v1/plugins/{plugin}/needs", tag = "tools",
-    params(("plugin" = String, Path, description = "A name or digest")),
+    params(("plugin" = String, Path, description = "A name, alias or digest")),
     responses(
         (status = 200, description = "The needs, in the plugin's order", body = shapes::NeedList),
         (status = 404, description = "Refused: there is no such plugin"),

@@ -3,7 +3,7 @@
 mod answer;
 mod document;
 mod events;
-mod extract;
+pub(crate) mod extract;
 mod feed;
 mod health;
 mod inbox;
@@ -41,7 +41,7 @@ pub(crate) fn routes(shared: &Arc<Shared>) -> (Router, Router) {
     let open = Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
-        .merge(sign_in.layer(DefaultBodyLimit::max(shared.config.body_bytes)))
+        .merge(sign_in.layer(DefaultBodyLimit::max(session::BYTES)))
         .with_state(shared.clone())
         .merge(document::routes(document))
         .merge(web::routes());

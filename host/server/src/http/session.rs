@@ -14,6 +14,9 @@ use super::extract::Json;
 use crate::server::Shared;
 use crate::{Principal, Problem, codes};
 
+/// Bytes of the body of who signs in, which anybody may send.
+pub(super) const BYTES: usize = 4 << 10;
+
 /// What the link carried.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -13,7 +13,7 @@ use utoipa::IntoParams;
 
 use super::document::shapes;
 use super::events::wants_a_stream;
-use super::extract::{Path, Query};
+use super::extract::{Path, Query, limit};
 use super::{live, wait};
 use crate::server::Shared;
 use crate::{Principal, Problem};
@@ -34,7 +34,7 @@ pub(super) struct Filter {
     state: Option<TaskState>,
     /// Only those of this session.
     session: Option<String>,
-    /// Only those of the plugin of this name, or of this digest.
+    /// Only those of the plugin of this name or alias, or of this digest.
     plugin: Option<String>,
     /// Only those of a tool of this name.
     tool: Option<String>,
@@ -68,10 +68,7 @@ pub(super) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let host = caller.to_look()?;
-    let limit = filter.limit.unwrap_or(PAGE);
-    if limit == 0 || limit > MOST {
-        return Err(Problem::invalid(format!("`limit` must be 1 to {MOST}")));
-    }
+    let limit = limit(filter.limit, PAGE, MOST)?;
     let Filter { state, session, plugin, tool, text, counts, cursor: after, .. } = filter;
     // One more than is shown: whether there is another page.
     let wanted = TaskFilter { state, session, plugin, tool, text, after, limit: limit + 1 };
@@ -121,6 +118,7 @@ pub(super) struct Wait {
     responses(
         (status = 200, description = "The task as it stands now", body = shapes::TaskAndEvents),
         (status = 404, description = "Refused: there is no such task"),
+        (status = 422, description = "Refused: `after` is an event that the task does not have"),
     ),
 )]
 pub(super) async fn show(
@@ -146,6 +144,7 @@ pub(super) async fn show(
         };
         return Ok(axum::Json(json!(task)));
     };
+    wait::has_happened(&host.task(&id).await?, after)?;
     let events = wait::news(&shared, host, &id, after, time).await?;
     // Read after its events: it is not behind them.
     let mut task = json!(host.task(&id).await?);

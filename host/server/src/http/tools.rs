@@ -56,7 +56,7 @@ pub(super) async fn plugins(caller: Principal) -> Result<axum::Json<Value>, Prob
 
 /// Shows one plugin: what it offers and what it needs.
 #[utoipa::path(
-    get, path = "/v1/plugins/{plugin}", tag = "tools", params(("plugin" = String, Path, description = "A name or digest")),
+    get, path = "/v1/plugins/{plugin}", tag = "tools", params(("plugin" = String, Path, description = "A name, alias or digest")),
     responses(
         (status = 200, description = "The plugin", body = shapes::Plugin),
         (status = 404, description = "Refused: there is no such plugin"),
@@ -85,7 +85,7 @@ pub(super) async fn install(caller: Principal, request: Request) -> Result<(Stat
 /// Removes a plugin that no unfinished task needs.
 #[utoipa::path(
     delete, path = "/v1/plugins/{plugin}", tag = "tools", operation_id = "remove_plugin",
-    params(("plugin" = String, Path, description = "A name or digest")),
+    params(("plugin" = String, Path, description = "A name, alias or digest")),
     responses(
         (status = 204, description = "It is removed"),
         (status = 404, description = "Refused: there is no such plugin"),

@@ -38,6 +38,16 @@ pub(super) fn duration(text: Option<&str>) -> Result<Duration, Problem> {
     }
 }
 
+/// Refuses to go on behind what has not happened yet: nobody can have seen it, so it is of another task, or from before a backup
+/// was restored; and whoever waited for what comes behind it would miss what comes before.
+pub(super) fn has_happened(task: &Task, after: u64) -> Result<(), Problem> {
+    if after <= task.last_seq {
+        return Ok(());
+    }
+    let (value, allowed) = (after.to_string(), format!("the last event of this task is {}", task.last_seq));
+    Err(longhaul::Error::OutOfRange { what: "the `seq` of the last event that was seen", value, allowed }.into())
+}
+
 /// Waits until something happened after `after`, or the time is up; says what. Empty: nothing, or the task has ended.
 pub(super) async fn news(
     shared: &Shared,
@@ -145,10 +155,7 @@ pub(super) async fn several(
         return Err(Problem::invalid(format!("`tasks` must name 1 to {TASKS} tasks")));
     }
     let _open = shared.rates.stream(&caller.token().id)?;
-    let mut tasks = Vec::with_capacity(several.tasks.len());
-    for id in &several.tasks {
-        tasks.push(host.task(id).await?);
-    }
+    let tasks = all(host, &several.tasks).await?;
     let done = match several.which {
         Which::Any => {
             let waits = tasks.into_iter().map(|task| Box::pin(needs_somebody(&shared, host, task, until)));
@@ -168,11 +175,16 @@ pub(super) async fn several(
             }
         }
     };
-    let mut tasks = Vec::with_capacity(several.tasks.len());
-    for id in &several.tasks {
+    let tasks = all(host, &several.tasks).await?;
+    Ok(axum::Json(json!({ "done": done, "tasks": tasks })))
+}
+
+async fn all(host: &Host, ids: &[TaskId]) -> Result<Vec<Task>, Problem> {
+    let mut tasks = Vec::with_capacity(ids.len());
+    for id in ids {
         tasks.push(host.task(id).await?);
     }
-    Ok(axum::Json(json!({ "done": done, "tasks": tasks })))
+    Ok(tasks)
 }
 
 #[cfg(test)]

@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::document::shapes;
-use super::extract::{Json, Path, Query};
+use super::extract::{Json, Path, Query, limit};
 use crate::{Principal, Problem};
+
+/// Deliveries of one page.
+const PAGE: usize = 100;
 
 /// Deliveries of one page at most.
 const MOST: usize = 1_000;
@@ -121,10 +124,7 @@ pub(super) struct Before {
 )]
 pub(super) async fn deliveries(caller: Principal, Query(before): Query<Before>) -> Result<axum::Json<Value>, Problem> {
     let host = caller.to_administer()?;
-    let limit = before.limit.unwrap_or(100);
-    if limit == 0 || limit > MOST {
-        return Err(Problem::invalid(format!("`limit` must be 1 to {MOST}")));
-    }
+    let limit = limit(before.limit, PAGE, MOST)?;
     let cursor = before.cursor.map(|cursor| cursor.min(u64::MAX / 2));
     Ok(axum::Json(json!({ "deliveries": host.deliveries(cursor, limit).await? })))
 }
