@@ -6,7 +6,7 @@ use longhaul_tests::audit::number;
 use longhaul_tests::cli::component;
 use longhaul_tests::example::Example;
 use longhaul_tests::peer::Peer;
-use longhaul_tests::server::{client, json as json_of, send};
+use longhaul_tests::server::{Agent, client, json as json_of, send};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -102,4 +102,39 @@ async fn the_web_server_starts_streams_answers_and_stops() {
     assert_eq!((&done["state"], &done["output"]["structured"]["status"]), (&json!("completed"), &json!("completed")));
     server.interrupt();
     assert_eq!(server.end().last().map(String::as_str), Some("stopped"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_application_has_its_own_routes_and_the_whole_server_beside_them_and_stops_with_streams_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut app = Example::start("own_app", [data(&dir), component("probe")]);
+    let url = app.until("listening on ");
+    let agent = Agent::new(&url, &app.until("token "));
+    assert_eq!(agent.get("/hello").await.is(200).text, "hello from the application");
+    send(client().get(format!("{url}/healthz"))).await.is(200);
+    send(client().get(format!("{url}/v1/tools"))).await.problem(401, "unauthorized");
+    agent.get("/nowhere").await.problem(404, "not-found");
+    let id = agent.start("ask", json!({ "prompt": "?", "schema": { "type": "boolean" } })).await;
+    agent.settled(&id).await;
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "any", "version": "1" } } });
+    let mcp = agent.request(reqwest::Method::POST, "/mcp").header("accept", "application/json, text/event-stream");
+    assert!(send(json_of(mcp, &hello)).await.is(200).text.contains("longhaul"));
+    let mut events = agent.stream(&format!("/v1/tasks/{id}/events"), None).await;
+    events.until("question").await;
+    app.interrupt();
+    assert_eq!(events.next().await, None);
+    assert_eq!(app.end().last().map(String::as_str), Some("stopped"));
+}
+
+#[test]
+fn what_the_guide_shows_of_the_application_is_what_the_example_does() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let lines = |text: &str| text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    let guide = read("docs/embedding.md");
+    let (_, block) = guide.split_once("```rust,ignore\n").expect("a block");
+    let (block, _) = block.split_once("```").expect("its end");
+    let example = lines(&read("host/server/examples/own_app.rs"));
+    assert!(block.lines().count() > 10 && example.contains(&lines(block)), "{block}");
 }
