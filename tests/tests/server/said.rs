@@ -10,7 +10,7 @@ use longhaul_tests::server::{client, send};
 #[test]
 fn a_person_is_told_where_it_is_how_to_sign_in_and_what_the_first_token_may_do() {
     let cli = Cli::new();
-    let mut terminal = cli.at_terminal(500, &["serve", "--listen", "127.0.0.1:0"]);
+    let terminal = cli.at_terminal(500, &["serve", "--listen", "127.0.0.1:0"]);
     terminal.shows("makes a lesser one)");
     let said = terminal.output();
     let said: Vec<_> = said.lines().collect();
@@ -32,12 +32,12 @@ fn a_person_is_told_where_it_is_how_to_sign_in_and_what_the_first_token_may_do()
     let commands: Vec<_> = token.split('`').skip(1).step_by(2).collect();
     let data = format!("longhaul --data {}", cli.data().display());
     assert!(commands.len() == 2 && commands.iter().all(|command| command.starts_with(&data)), "{commands:?}");
-    terminal.types("\u{3}");
+    terminal.signal("INT");
     terminal.end();
 
-    let mut again = cli.at_terminal(500, &["serve", "--listen", "127.0.0.1:0"]);
+    let again = cli.at_terminal(500, &["serve", "--listen", "127.0.0.1:0"]);
     again.shows("token    as before");
-    again.types("\u{3}");
+    again.signal("INT");
     assert!(!again.end().1.contains("lh_"));
 }
 
