@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     fn owner(dir: &Path, me: i64) -> Owners {
-        Owners::hold(dir, me, Duration::from_secs(5)).unwrap()
+        Owners::hold(dir, me, "", Duration::from_secs(5)).unwrap()
     }
 
     #[test]
