@@ -66,7 +66,8 @@ export function whenRefused(act: () => void) {
 
 export async function open(path: string, init: RequestInit & { json?: unknown } = {}): Promise<Response> {
   const headers = new Headers(init.headers);
-  if (token !== null) headers.set("authorization", `Bearer ${token}`);
+  const used = token;
+  if (used !== null) headers.set("authorization", `Bearer ${used}`);
   let body = init.body;
   if (init.json !== undefined) {
     headers.set("content-type", "application/json");
@@ -81,7 +82,8 @@ export async function open(path: string, init: RequestInit & { json?: unknown } 
   }
   if (response.ok) return response;
   const problem = new Problem(response.status, await response.json().catch(() => ({})));
-  if (response.status === 401 && token !== null && !problem.is("unknown-code")) onRefused();
+  // One that comes late says nothing of who has signed in since.
+  if (response.status === 401 && used !== null && used === token && !problem.is("unknown-code")) onRefused();
   throw problem;
 }
 

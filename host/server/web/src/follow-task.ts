@@ -16,14 +16,17 @@ const BURST = 100;
 /** What no event tells, such as that nobody runs it, is looked for so often. */
 const LOOK = 5_000;
 
-/** What is known of a journal: all that came after `from`. */
-interface Journal { events: TaskEvent[]; from: number; most: number }
+/** Entries of a block, which is drawn again only when it grows. */
+const BLOCK = 500;
+
+/** What is known of a journal: all that came after `from`, in blocks; `most` entries are kept. */
+interface Journal { blocks: TaskEvent[][]; from: number; most: number }
 
 export function useTask(id: string) {
   const path = `/v1/tasks/${segment(id)}`;
   const [task, setTask] = useState<Task>();
   const [input, setInput] = useState<Json>();
-  const [journal, setJournal] = useState<Journal>({ events: [], from: 0, most: MOST });
+  const [journal, setJournal] = useState<Journal>({ blocks: [], from: 0, most: MOST });
   const [broken, setBroken] = useState(false);
   const [problem, setProblem] = useState<string>();
 
@@ -116,7 +119,7 @@ export function useTask(id: string) {
   }, [path]);
 
   async function earlier() {
-    const first = journal.events[0]?.seq;
+    const first = journal.blocks[0]?.[0]?.seq;
     if (first === undefined) return;
     const from = Math.max(0, journal.from - STEP);
     const found: TaskEvent[] = [];
@@ -128,24 +131,31 @@ export function useTask(id: string) {
         if (event.seq >= first) break;
         found.push(event);
       }
-      setJournal((old) => ({ events: [...found, ...old.events], from, most: old.most + found.length }));
+      setJournal((old) => ({ blocks: [...(found.length > 0 ? [found] : []), ...old.blocks], from, most: old.most + found.length }));
     } catch (error) {
       setProblem(message(error));
     }
   }
 
-  return { task, input, events: journal.events, from: journal.from, broken, problem, earlier };
+  return { task, input, blocks: journal.blocks, from: journal.from, broken, problem, earlier };
 }
 
 function said(problem: Problem): string {
   return problem.status === 404 ? "There is no such task here. It may have been removed." : problem.message;
 }
 
-/** With what has come; the oldest are left out when there are too many. */
+/** With what has come; the oldest blocks are left out when there are too many entries. */
 function grown(old: Journal, more: TaskEvent[]): Journal {
-  const last = old.events.at(-1)?.seq ?? 0;
-  const all = [...old.events, ...more.filter((event) => event.seq > last)];
-  if (all.length <= old.most) return { ...old, events: all };
-  const events = all.slice(-Math.ceil(old.most * 0.8));
-  return { ...old, events, from: events[0]!.seq - 1 };
+  const last = old.blocks.at(-1) ?? [];
+  const seen = last.at(-1)?.seq ?? 0;
+  const fresh = more.filter((event) => event.seq > seen);
+  if (fresh.length === 0) return old;
+  const blocks = last.length > 0 && last.length < BLOCK ? [...old.blocks.slice(0, -1), [...last, ...fresh]] : [...old.blocks, fresh];
+  let { from } = old;
+  let kept = blocks.reduce((sum, block) => sum + block.length, 0);
+  while (kept > old.most && blocks.length > 1) {
+    kept -= blocks.shift()!.length;
+    from = blocks[0]![0]!.seq - 1;
+  }
+  return { ...old, blocks, from };
 }

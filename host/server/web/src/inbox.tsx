@@ -152,7 +152,7 @@ function Done({ asked }: { asked: Asked }) {
       <summary>What it has done so far</summary>
       <Bar progress={asked.progress} />
       {input !== undefined && <p class="quiet">Started with <code>{cut(line(JSON.stringify(input)), 300)}</code></p>}
-      {events && <Timeline events={events.slice(-12)} />}
+      {events && <Timeline blocks={[events.slice(-12)]} />}
       <p><To href={`/tasks/${asked.root ?? asked.task}`}>The whole task</To></p>
     </details>
   );

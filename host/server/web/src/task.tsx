@@ -13,7 +13,7 @@ import { amount, clock, cut, line, short, took, used } from "./text";
 const SCREEN = 15;
 
 export function TaskPage({ id }: { id: string }) {
-  const { task, input, events, from, broken, problem, earlier } = useTask(id);
+  const { task, input, blocks, from, broken, problem, earlier } = useTask(id);
   const happened = useRef<HTMLElement>(null);
   if (task === undefined) {
     return (
@@ -61,10 +61,10 @@ export function TaskPage({ id }: { id: string }) {
         <section class="card happened" aria-labelledby="happened-title" ref={happened}>
           <header>
             <h2 id="happened-title">What happened</h2>
-            {events.length > SCREEN && <button type="button" class="plain" onClick={newest}>To the newest</button>}
+            {blocks.reduce((sum, block) => sum + block.length, 0) > SCREEN && <button type="button" class="plain" onClick={newest}>To the newest</button>}
           </header>
           {from > 0 && <p><button type="button" class="plain" onClick={() => void earlier()}>Show {amount(Math.min(from, STEP))} entries before these</button></p>}
-          <Timeline events={events} />
+          <Timeline blocks={blocks} />
         </section>
       </div>
     </section>

@@ -27,14 +27,19 @@ function rows(events: TaskEvent[]): Row[] {
   return found;
 }
 
-/** Drawn again when there are other events, not whenever its task is. */
-export class Timeline extends Component<{ events: TaskEvent[] }> {
+/** Entries in blocks: of a long journal only the one that grows is looked through again. */
+export function Timeline({ blocks }: { blocks: TaskEvent[][] }) {
+  return <ol class="timeline">{blocks.map((events) => <Block key={events[0]?.seq} events={events} />)}</ol>;
+}
+
+/** Drawn again when there are other events in it, not whenever its task is. */
+class Block extends Component<{ events: TaskEvent[] }> {
   shouldComponentUpdate(next: { events: TaskEvent[] }) {
     return next.events !== this.props.events;
   }
 
   render({ events }: { events: TaskEvent[] }) {
-    return <ol class="timeline">{rows(events).map(({ event, others }) => <Line key={event.seq} event={event} others={others} />)}</ol>;
+    return <>{rows(events).map(({ event, others }) => <Line key={event.seq} event={event} others={others} />)}</>;
   }
 }
 

@@ -155,6 +155,8 @@ for (const [name, options] of [
         document.querySelectorAll("details").forEach((one) => { one.open = true; });
         [...document.querySelectorAll("button")].filter((one) => one.textContent === "Start…").forEach((one) => one.click());
       });
+      // What is drawn when it is opened is there.
+      await page.waitForFunction(() => [...document.querySelectorAll("details")].every((one) => one.open && one.childElementCount > 1));
       await look(page, at);
     }
     // What one comes to by doing something.

@@ -40,17 +40,19 @@ const COUNT = ".task .beside > div > .progress .count";
 /** A page of a task begins with the last five hundred entries, and shows those before them when it is asked to. */
 async function wholeJournal(page) {
   const earlier = page.getByRole("button", { name: /^Show .* entries before these$/ });
+  const shown = async () => (await shownLines(page)).reduce((sum, one) => sum + one.entries, 0);
   while (await earlier.count() > 0) {
-    const text = await earlier.textContent();
+    const before = await shown();
     await earlier.click();
-    await page.waitForFunction((text) => ![...document.querySelectorAll(".happened button")].some((one) => one.textContent === text), text);
+    while (await shown() === before) await page.evaluate(() => new Promise(requestAnimationFrame));
   }
 }
+const shownLines = (page) => page.locator(".timeline .entry").evaluateAll((all) => all.map((one) => ({
+  kind: one.className.replace("entry ", ""), entries: Number(one.querySelector(".run")?.textContent.replaceAll(",", "") ?? 1),
+})));
 /** Each entry that the journal has is there, once and in order; runs of progress are one line that counts them. */
 async function isWhole(page, events) {
-  const lines = await page.locator(".timeline .entry").evaluateAll((all) => all.map((one) => ({
-    kind: one.className.replace("entry ", ""), entries: Number(one.querySelector(".run")?.textContent.replaceAll(",", "") ?? 1),
-  })));
+  const lines = await shownLines(page);
   assert.equal(lines.reduce((sum, one) => sum + one.entries, 0), events.length);
   const rest = (kind) => kind !== "progress" && kind !== "sleep";
   assert.deepEqual(lines.map((one) => one.kind).filter(rest), events.map((event) => event.kind).filter(rest));
