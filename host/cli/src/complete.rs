@@ -136,10 +136,17 @@ pub fn tools() -> ArgValueCompleter {
             let members = crate::schema::properties(&tool.input_schema);
             let given =
                 |name: &&String| words.iter().any(|word| word.split_once('=').is_some_and(|(key, _)| key == *name));
-            offered.extend(members.keys().filter(|name| !given(name)).map(|name| format!("{name}=").into()));
+            offered.extend(
+                members.keys().filter(|name| is_plain(name) && !given(name)).map(|name| format!("{name}=").into()),
+            );
         }
         kept(offered, typed)
     })
+}
+
+/// Whether a name is a word to a shell, which puts it into a line that it will run: a plugin calls its members what it likes.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
 fn kept(mut offered: Vec<CompletionCandidate>, typed: &OsStr) -> Vec<CompletionCandidate> {
@@ -175,4 +182,25 @@ fn names() -> Names {
     let namespace = option(&words, "--namespace").unwrap_or_else(|| longhaul::DEFAULT_NAMESPACE.to_owned());
     let names = app.data_dir().ok().and_then(|dir| longhaul::names(dir, &namespace, TASKS).ok());
     names.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_a_shell_would_run_is_not_offered() {
+        assert!(is_plain("wait_seconds") && is_plain("a.b-C1"));
+        for name in ["$(reboot)", "a b", "a;b", "`b`", "a\nb", "\u{1b}[2J", "größe", "a|b", "a&", "~", "a/b"] {
+            assert!(!is_plain(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_option_is_found_as_it_may_be_typed() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(option(&words("tasks --data /a show"), "--data").as_deref(), Some("/a"));
+        assert_eq!(option(&words("--data=/a tasks"), "--data").as_deref(), Some("/a"));
+        assert_eq!(option(&words("tasks --database /a"), "--data"), None);
+    }
 }

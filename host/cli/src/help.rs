@@ -4,28 +4,29 @@ use crate::exit::EXIT_CODES;
 
 pub const LONGHAUL: &str = "\
 Examples:
-  longhaul run csv-profile.wasm csv=@orders.csv     run a plugin's tool here, with progress and questions
-  longhaul serve --plugin csv-profile.wasm          serve agents over HTTP, people at the web inbox
-  longhaul inbox                                    answer what tasks ask, here
-  longhaul tasks ls --state waiting                 what waits
-  longhaul completions bash                         completions for a shell; `longhaul man --dir DIR` writes man pages";
+  longhaul run csv-profile.wasm csv=@orders.csv   run a tool here, with progress
+  longhaul serve --plugin csv-profile.wasm        serve agents over HTTP
+  longhaul inbox                                  answer what tasks ask, here
+  longhaul tasks ls --state waiting               what waits
+  longhaul completions bash                       completions for a shell";
 
 pub const RUN: &str = "\
 Examples:
   longhaul run csv-profile.wasm csv=@orders.csv
-  longhaul run checklist title='Release 1.4' 'steps=[{\"title\": \"Tag it\"}, {\"title\": \"Tell everybody\"}]'
-  longhaul run checklist --input @release.json --answer '{\"outcome\": \"done\"}' --by ana --no-input
-  longhaul run site-audit url=https://example.com/ --grant http:example.com --limit run_time=10min
+  longhaul run checklist title=Release 'steps=[{\"title\": \"Tag it\"}]'
+  longhaul run checklist --input @release.json --answer '{\"outcome\": \"done\"}'
+  longhaul run site-audit url=https://example.com/ --grant http:example.com
+  longhaul run csv-profile csv=@orders.csv --limit run_time=10min --no-input
   longhaul run csv-profile --input - --json";
 
 pub const RUN_MORE: &str = "\
-KEY=VALUE takes the type that the tool's schema gives KEY: text as it is, numbers, true or false, JSON for
+KEY=VALUE takes the type that the tool's schema gives KEY: text as it is, numbers, true or false, JSON for \
 arrays and objects. KEY=@FILE reads the value from a file; KEY=@@x is the text `@x`.
 
 Ctrl-C asks the tool to stop; a second one leaves at once, and `longhaul tasks watch ID` takes the task up again.";
 
 pub const INBOX: &str = "\
-It stays, and shows what is asked anew and what others have settled, whichever process runs the tasks. Enter opens a question,
+It stays, and shows what is asked anew and what others have settled, whichever process runs the tasks. Enter opens a question, \
 Esc offers to decline it or to leave it. Without a terminal it lists what is open, and says how to answer.
 
 Examples:
@@ -34,8 +35,8 @@ Examples:
   longhaul inbox --json";
 
 pub const TASKS: &str = "\
-An ID is a task's whole id, a beginning of it or an ending of 4 characters or more that no other task has, or @last: the newest
-task that was not started by another one. `tasks ls` shows at a terminal how each id ends. Tasks of a namespace other than
+An ID is a task's whole id, a beginning of it or an ending of 4 characters or more that no other task has, or @last: the newest \
+task that was not started by another one. `tasks ls` shows at a terminal how each id ends. Tasks of a namespace other than \
 `default` are reached with --namespace.
 
 Examples:
@@ -60,7 +61,7 @@ Examples:
   longhaul tasks watch x1p9vn --no-input --json";
 
 pub const ANSWER: &str = "\
-An answer is read as what is asked for: yes or no, a number, a text as it is, a choice by its value or title, several choices with
+An answer is read as what is asked for: yes or no, a number, a text as it is, a choice by its value or title, several choices with \
 commas between them; JSON always, and for a form.
 
 Examples:
@@ -83,8 +84,8 @@ Examples:
   longhaul tasks replay x1p9vn --plugin new/checklist.wasm";
 
 pub const REPLAY_MORE: &str = "\
-Nothing is sent, asked, charged or written, and it does not matter who runs the task or whether it has ended. What the
-guest says is shown as it is replayed, each line after the number of the entry that records it; a line without a number was
+Nothing is sent, asked, charged or written, and it does not matter who runs the task or whether it has ended. What the \
+guest says is shown as it is replayed, each line after the number of the entry that records it; a line without a number was \
 merged into a later entry. A task that has not ended is replayed to the end of its journal, and that is a match.";
 
 pub const RM: &str = "\
@@ -100,7 +101,7 @@ Examples:
   longhaul plugin check-upgrade new/checklist.wasm";
 
 pub const ADD: &str = "\
-It is compiled once, in a process of its own with limits on memory and time. A second build of a name becomes the one that new
+It is compiled once, in a process of its own with limits on memory and time. A second build of a name becomes the one that new \
 tasks get; tasks that run go on with theirs.
 
 Examples:
@@ -122,7 +123,7 @@ It counts at once, for tasks that run too. Secrets are named, never given.
 Examples:
   longhaul plugin grant site-audit http:www.example.com
   longhaul plugin grant remote-job setting:language=de --namespace acme
-  longhaul plugin grant remote-job secret:token=build-farm --from env:BUILD_FARM_TOKEN --to api.example.com --as bearer";
+  longhaul plugin grant jobs secret:key --from env:KEY --to a.test --as bearer";
 
 pub const REVOKE: &str = "\
 It counts at once. What a task was given before stays in its journal.
@@ -143,7 +144,7 @@ Examples:
   longhaul plugin rm checklist";
 
 pub const MCP: &str = "\
-Every installed plugin's tools are offered. A task goes on when the client has gone: while this or any other process serves the
+Every installed plugin's tools are offered. A task goes on when the client has gone: while this or any other process serves the \
 same data directory, or when one does again. Several may, and `longhaul serve` beside them.
 
 Examples:
@@ -152,9 +153,9 @@ Examples:
   longhaul mcp --namespace acme --wait 40s";
 
 pub const SERVE: &str = "\
-The section [server] of `longhaul.toml` says more, such as the names that the server is called by. On loopback a first token
-is made, which may do everything and does not expire, and shown with a link to the inbox: on a terminal, or with --json as one line.
-Where neither is, as in a unit of systemd, nothing secret is written, and `longhaul token create` makes the first. On any other
+The section [server] of `longhaul.toml` says more, such as the names that the server is called by. On loopback a first token \
+is made, which may do everything and does not expire, and shown with a link to the inbox: on a terminal, or with --json as one line. \
+Where neither is, as in a unit of systemd, nothing secret is written, and `longhaul token create` makes the first. On any other \
 address there must be one, and a proxy that speaks TLS in front. SIGTERM or Ctrl-C stops it: tasks go on when it starts again.
 
 Examples:
@@ -185,7 +186,7 @@ Examples:
   longhaul token revoke 9f2c41d07be35a68";
 
 pub const BACKUP: &str = "\
-To restore: copy the file into an empty directory as `longhaul.db`, and open that with `--data DIR`. Nobody owns the tasks
+To restore: copy the file into an empty directory as `longhaul.db`, and open that with `--data DIR`. Nobody owns the tasks \
 in a backup; whoever opens it takes them over. Stop every process on the old data first: a task must not go on in both.
 
 Examples:
@@ -197,11 +198,11 @@ Examples:
   longhaul doctor --data /var/lib/longhaul --json";
 
 pub const COMPLETIONS: &str = "\
-They offer what there is, too: tasks by the ends of their ids, plugins, tools, the members of their inputs. They ask the program for
+They offer what there is, too: tasks by the ends of their ids, plugins, tools, the members of their inputs. They ask the program for \
 that, so make them again after an upgrade.
 
 Examples:
-  longhaul completions bash > ~/.local/share/bash-completion/completions/longhaul
+  longhaul completions bash > /etc/bash_completion.d/longhaul
   longhaul completions zsh > ~/.zfunc/_longhaul
   longhaul completions fish > ~/.config/fish/completions/longhaul.fish";
 
@@ -260,6 +261,24 @@ mod tests {
                 if let Err(error) = Cli::try_parse_from(words(example)) {
                     panic!("{example}\n{error}");
                 }
+            }
+        });
+    }
+
+    #[test]
+    fn help_fits_a_terminal_of_80_columns_and_no_example_is_broken() {
+        let mut command = Cli::command().term_width(80);
+        command.build();
+        every(&command, "longhaul", &mut |name, command| {
+            let mut command = command.clone();
+            let written: String = command.get_after_long_help().or(command.get_after_help()).unwrap().to_string();
+            let (_, examples) = written.split_once("Examples:\n").unwrap();
+            let help = command.render_long_help().to_string();
+            for line in help.lines() {
+                assert!(line.chars().count() <= 80 || line.starts_with("Usage:"), "{name}: {line}");
+            }
+            for example in examples.lines().take_while(|line| !line.is_empty()) {
+                assert!(help.contains(example), "{name}: {example}");
             }
         });
     }
