@@ -1,10 +1,11 @@
 //! `longhaul tasks replay` and `longhaul plugin check-upgrade`: running tasks again from their journals.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 
 use console::{strip_ansi_codes, style};
-use longhaul::{Diverged, Heard, Host, ReplayOptions, TaskUpgrade, Upgrade};
+use longhaul::{Diverged, EventKind, Heard, Host, OpenQuestion, ReplayOptions, TaskUpgrade, Upgrade};
 
 use crate::app::App;
 use crate::exit::{Exit, Problem};
@@ -25,12 +26,12 @@ pub async fn replay(
     let mut options = ReplayOptions::default();
     options.component = plugin.map(read).transpose()?;
     options.until = until;
-    let mut written = Ok(());
+    let (mut written, mut asked) = (Ok(()), HashMap::new());
     let hear = |heard: Heard| {
         if written.is_ok() {
             written = match app.json {
                 true => json::print(&json::Line::Replay { task: &id, heard: &heard }),
-                false => show(heard),
+                false => show(&heard, &mut asked),
             };
         }
     };
@@ -52,10 +53,20 @@ pub async fn replay(
     Ok(if replayed.diverged.is_some() { Exit::Diverged } else { Exit::Done })
 }
 
-/// One entry, after its number.
-fn show(heard: Heard) -> Result<(), Problem> {
+/// One entry, after its number. `asked`: the questions before it, some of whose answers are not to be shown.
+fn show(heard: &Heard, asked: &mut HashMap<u32, OpenQuestion>) -> Result<(), Problem> {
     let seq = heard.seq.map_or_else(String::new, |seq| seq.to_string());
-    let Some(told) = words::event(&heard.kind, None) else { return Ok(()) };
+    if let EventKind::Question(question) = &heard.kind {
+        asked.insert(question.question, question.clone());
+    }
+    let told = match &heard.kind {
+        EventKind::Reply { question, reply } => asked
+            .get(question)
+            .map(|asked| format!("  {} question {question}", words::reply_to(asked, reply)))
+            .or_else(|| words::event(&heard.kind, None)),
+        kind => words::event(kind, None),
+    };
+    let Some(told) = told else { return Ok(()) };
     let mut out = std::io::stdout().lock();
     for (place, row) in told.split('\n').enumerate() {
         let row = format!("{} {row}", style(format!("{:>6}", if place == 0 { &seq } else { "" })).dim());

@@ -27,8 +27,19 @@ fn visible(text: &str, keep_lines: bool) -> String {
             '\r' if keep_lines && chars.peek() == Some(&'\n') => {}
             '\0'..='\x1f' => shown.push(picture(c)),
             '\x7f' => shown.push('␡'),
-            // C1 controls, line and paragraph separators, and what overrides or isolates the writing direction.
-            '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            // C1 controls, line and paragraph separators, and what changes the writing direction or is seen by nobody. Of what
+            // has no width, the joiners stay: scripts and emoji need them.
+            '\u{80}'..='\u{9f}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{61c}'
+            | '\u{200b}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}' => {
                 let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
             }
             _ => shown.push(c),
@@ -115,6 +126,12 @@ mod tests {
     #[test]
     fn nothing_can_change_the_writing_direction() {
         assert_eq!(line("a\u{202e}b\u{2066}c\u{2069}"), "a\\u{202e}b\\u{2066}c\\u{2069}");
+        assert_eq!(line("a\u{200f}b\u{61c}"), "a\\u{200f}b\\u{61c}");
+    }
+
+    #[test]
+    fn nothing_is_there_that_nobody_sees() {
+        assert_eq!(line("pay\u{200b}pal \u{feff}\u{e0041}"), "pay\\u{200b}pal \\u{feff}\\u{e0041}");
     }
 
     #[test]

@@ -65,6 +65,8 @@ type Stream = std::pin::Pin<Box<TimeoutStream<TcpStream>>>;
 
 /// A client that takes nothing of its answer for so long is gone.
 fn patient(stream: TcpStream, time: Duration) -> Stream {
+    // An event is small, and is not to wait until the one before it was received. Where that can't be had, it waits.
+    let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(time));
     Box::pin(stream)

@@ -168,7 +168,7 @@ mod at_a_terminal {
         open(&mut at);
         at.types("\x1b[B");
         answer(&second).await.is(200);
-        at.sees("✓ yes by bob (elsewhere)");
+        at.sees("✓ yes by bob (first) (elsewhere)");
         at.sees(NONE[1]);
         assert_eq!(reply(&agent, &second).await["value"], true);
         // The task that asked is stopped, and its question with it.
@@ -197,10 +197,10 @@ mod at_a_terminal {
         agent.post(format!("/v1/tasks/{id}/questions/1/answer"), json!({ "value": true, "by": "bob" })).await.is(200);
         at.types("\r");
         at.signal("CONT");
-        at.sees("✓ yes by bob (elsewhere, before this answer: 20");
+        at.sees("✓ yes by bob (first) (elsewhere, before this answer: 20");
         at.sees(NONE[1]);
         let counts = reply(&agent, &id).await;
-        assert_eq!((&counts["value"], &counts["by"]), (&json!(true), &json!("bob")));
+        assert_eq!((&counts["value"], &counts["by"]), (&json!(true), &json!("bob (first)")));
     }
 
     #[test]

@@ -47,6 +47,18 @@ fn a_task_is_replayed_with_what_it_says_and_tells_whether_it_matched() {
 }
 
 #[test]
+fn a_replay_shows_no_answer_that_is_not_to_be_shown() {
+    let cli = Cli::new();
+    let schema = r#"schema={"type":"string"}"#;
+    let options = r#"options={"sensitive":true}"#;
+    let ask = ["run", &component("probe"), "ask", "prompt=Password?", schema, options, "--answer", "\"hunter2\""];
+    cli.run(&ask).exits(0);
+    let replayed = cli.run(&["tasks", "replay", &cli.only_id()]).exits(0);
+    assert!(replayed.stdout.contains("Password?") && replayed.stdout.contains("•••"), "{replayed:?}");
+    assert!(!replayed.stdout.contains("hunter2"), "{replayed:?}");
+}
+
+#[test]
 fn a_task_that_another_process_runs_is_replayed_beside_it() {
     let cli = Cli::new();
     let mut running = cli.start(&["run", &component("probe"), "sleepy", "ms=3000"]);

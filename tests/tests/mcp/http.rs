@@ -255,3 +255,41 @@ async fn a_token_does_what_its_scopes_allow() {
     let done = server.agent().settled(&id).await;
     assert_eq!(done["output"]["structured"]["by"], "answerer", "{done}");
 }
+
+/// A session of an older revision: its id, or what refused it.
+async fn begin(agent: &Agent) -> Result<String, Answer> {
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "older", "version": "1"}});
+    let answer = send(older(agent, "initialize", hello, None)).await;
+    match answer.status {
+        200 => Ok(answer.header("mcp-session-id").to_owned()),
+        _ => Err(answer),
+    }
+}
+
+fn older(agent: &Agent, method: &str, params: Value, session: Option<&str>) -> RequestBuilder {
+    let request = agent.request(Method::POST, "/mcp").header("accept", "application/json, text/event-stream");
+    let request = session.into_iter().fold(request, |request, id| request.header("mcp-session-id", id));
+    with_body(request, &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+}
+
+#[tokio::test]
+async fn a_session_is_the_tokens_that_began_it_and_a_token_has_so_many() {
+    let cli = Cli::new();
+    std::fs::create_dir_all(cli.data()).unwrap();
+    std::fs::write(cli.data().join("longhaul.toml"), "[server]\nstreams = 2\n").unwrap();
+    let server = cli.serve(&[]);
+    let [owner, other] = ["owner", "other"].map(|name| server.agent_with(&cli.token(&[name])));
+    let session = begin(&owner).await.unwrap();
+    let is =
+        async |agent: &Agent, session: &str| send(older(agent, "tools/list", json!({}), Some(session))).await.status;
+    assert_eq!([is(&owner, &session).await, is(&other, &session).await], [200, 404]);
+    let foreign = other.request(Method::DELETE, "/mcp").header("mcp-session-id", &session);
+    send(foreign).await.problem(404, "not-found");
+    begin(&owner).await.unwrap();
+    let third = begin(&owner).await.unwrap_err().problem(429, "rate-limited");
+    assert!(third["detail"].as_str().unwrap().contains("2 sessions"), "{third:?}");
+    begin(&other).await.expect("each token has its own");
+    assert_eq!(send(owner.request(Method::DELETE, "/mcp").header("mcp-session-id", &session)).await.status, 204);
+    begin(&owner).await.expect("one has ended");
+}

@@ -69,6 +69,21 @@ fn whoever_gives_up_a_call_stops_its_task() {
     longhaul_tests::cli::eventually("it is cancelled", || (cli.only_task()["state"] == "cancelled").then_some(()));
 }
 
+/// Whether the task was known by then or not.
+#[test]
+fn whoever_gives_up_a_call_at_once_stops_its_task_too() {
+    let cli = data();
+    let mut client = Client::older(&cli, json!({}), &[]);
+    for _ in 0..5 {
+        let call = client.request("tools/call", json!({"name": "cancel_me", "arguments": {"manners": "obey"}}));
+        client.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}}));
+    }
+    longhaul_tests::cli::eventually("all are cancelled", || {
+        let tasks = cli.run(&["tasks", "ls", "--json"]).exits(0).json();
+        (tasks.len() == 5 && tasks.iter().all(|task| task["state"] == "cancelled")).then_some(())
+    });
+}
+
 #[test]
 fn the_task_of_a_client_that_goes_goes_on() {
     let cli = data();

@@ -50,7 +50,7 @@ async fn a_task_is_started_asks_is_answered_and_completes() {
     agent.post(&path, json!({})).await.problem(400, "invalid-request");
     agent.post(&path.replace("/1/", "/7/"), json!({ "value": true })).await.problem(404, "unknown-question");
     let first = agent.post(&path, json!({ "value": true, "by": "ada" })).await.is(200).json();
-    assert_eq!(first["reply"], json!({ "outcome": "answered", "value": true, "by": "ada" }));
+    assert_eq!(first["reply"], json!({ "outcome": "answered", "value": true, "by": "ada (first)" }));
     let second = agent.post(&path, json!({ "value": false })).await.problem(409, "already-settled");
     assert_eq!(second["reply"], first["reply"], "the first counts");
 
@@ -185,6 +185,8 @@ async fn one_of_several_tasks_or_all_of_them_are_waited_for() {
         |which: &str, wait: &str| agent.post("/v1/wait", json!({ "tasks": [slow, quick], "for": which, "wait": wait }));
     let any = wait("any", "60s").await.is(200).json();
     assert_eq!((&any["done"], &any["tasks"][1]["state"]), (&json!(true), &json!("completed")));
+    let look = wait("any", "0s").await.is(200).json();
+    assert_eq!(look["done"], json!(true), "it has ended, and nobody waits");
     let all = wait("all", "50ms").await.is(200).json();
     assert_eq!(all["done"], json!(false));
     agent.post(&format!("/v1/tasks/{slow}/cancel"), json!({})).await.is(200);

@@ -21,7 +21,8 @@ pub(super) struct Answer {
     decline: bool,
     /// Why, when declining.
     reason: Option<String>,
-    /// Who answers, as the tool and the journal know them: the name of the token if left out.
+    /// Who answers, as the tool and the journal know them: what is given here, with the name of the token behind it, as in
+    /// `ann (desk)`; the name of the token alone if left out.
     by: Option<String>,
 }
 
@@ -47,7 +48,9 @@ pub(super) async fn answer(
     Json(answer): Json<Answer>,
 ) -> Result<axum::Json<Value>, Problem> {
     let host = caller.to_answer()?;
-    let by = Some(answer.by.unwrap_or_else(|| caller.token().name.clone()));
+    // Whoever has a token may say to speak for anybody; whose word that is stays plain.
+    let token = &caller.token().name;
+    let by = Some(answer.by.map_or_else(|| token.clone(), |by| format!("{by} ({token})")));
     let reply = match (answer.value, answer.decline) {
         (Some(value), false) if answer.reason.is_none() => Reply::Answered { value, by },
         (None, true) => Reply::Declined { reason: answer.reason, by },

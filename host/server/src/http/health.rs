@@ -18,7 +18,7 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static 
     if shared.is_closing() {
         return Err(longhaul::Error::ShuttingDown.into());
     }
-    match shared.host.plugins().await {
+    match shared.host.feed_end().await {
         Ok(_) => Ok("ready\n"),
         Err(error) => {
             tracing::error!("not ready: {error}");

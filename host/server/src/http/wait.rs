@@ -76,7 +76,6 @@ pub(super) async fn needs_somebody(
     task: Task,
     until: Instant,
 ) -> Result<Option<Task>, Problem> {
-    let wants = |task: &Task| task.state.is_terminal() || !task.questions.is_empty();
     if wants(&task) {
         return Ok(Some(task));
     }
@@ -136,6 +135,11 @@ enum Which {
     All,
 }
 
+/// It has ended, or asks something.
+fn wants(task: &Task) -> bool {
+    task.state.is_terminal() || !task.questions.is_empty()
+}
+
 /// Waits for one of several tasks, or for all of them.
 #[utoipa::path(
     post, path = "/v1/wait", tag = "tasks", request_body = Several,
@@ -156,7 +160,8 @@ pub(super) async fn several(
     }
     let _open = shared.rates.stream(&caller.token().id)?;
     let tasks = all(host, &several.tasks).await?;
-    let done = match several.which {
+    let came = match several.which {
+        Which::Any if tasks.iter().any(wants) => true,
         Which::Any => {
             let waits = tasks.into_iter().map(|task| Box::pin(needs_somebody(&shared, host, task, until)));
             let (first, ..) = select_all(waits).await;
@@ -176,6 +181,12 @@ pub(super) async fn several(
         }
     };
     let tasks = all(host, &several.tasks).await?;
+    // What it was waited for may have come with the last moment.
+    let done = came
+        || match several.which {
+            Which::Any => tasks.iter().any(wants),
+            Which::All => tasks.iter().all(|task| task.state.is_terminal()),
+        };
     Ok(axum::Json(json!({ "done": done, "tasks": tasks })))
 }
 

@@ -76,26 +76,16 @@ struct Call<'a> {
 impl Call<'_> {
     async fn answer(&self) -> Result<CallToolResponse, ErrorData> {
         let host = &self.caller.host;
-        let (id, rest) = match &self.params.request_state {
-            Some(state) => {
-                let id = self.opened(state)?;
-                let task = host.task(&id).await.map_err(unknown)?;
-                let responses = self.params.input_responses.clone().unwrap_or_default();
-                self.caller.may_answer()?;
-                (id, answers::take(host, &task, &responses, self.caller.by(self.client)).await.map_err(fault)?)
-            }
-            None => {
-                self.caller.may_act()?;
-                match host.start(self.new_task()?).await {
-                    Ok(started) => (started.id, Rest::default()),
-                    Err(error) => return refused(error),
-                }
-            }
+        let (id, rest) = match self.begin().await? {
+            Ok(begun) => begun,
+            Err(refused) => return Ok(refused),
         };
         if self.client.tasks && self.offered.tool.pace != Pace::Quick {
             return self.task(host, &id).await;
         }
-        self.session.calls(&self.cx.id, host, &id);
+        if self.session.runs(&self.cx.id, host, &id) {
+            host.cancel(&id).await.map_err(unknown)?;
+        }
         let answer = tokio::select! {
             answer = self.within_the_time(host, &id, rest) => answer,
             // The task goes on; if the client said that it wants no result, it was asked to stop.
@@ -103,6 +93,24 @@ impl Call<'_> {
         };
         self.session.called(&self.cx.id);
         answer
+    }
+
+    /// Its task, new or sent back with answers, and what the answers left open; or why there is none, as a result.
+    async fn begin(&self) -> Result<Result<(TaskId, Rest), CallToolResponse>, ErrorData> {
+        let host = &self.caller.host;
+        let Some(state) = &self.params.request_state else {
+            self.caller.may_act()?;
+            return match host.start(self.new_task()?).await {
+                Ok(started) => Ok(Ok((started.id, Rest::default()))),
+                Err(error) => refused(error).map(Err),
+            };
+        };
+        let id = self.opened(state)?;
+        let task = host.task(&id).await.map_err(unknown)?;
+        let responses = self.params.input_responses.clone().unwrap_or_default();
+        self.caller.may_answer()?;
+        let rest = answers::take(host, &task, &responses, self.caller.by(self.client)).await.map_err(fault)?;
+        Ok(Ok((id, rest)))
     }
 
     fn new_task(&self) -> Result<NewTask, ErrorData> {
@@ -203,7 +211,7 @@ impl Call<'_> {
                 answer = self.cx.peer.create_elicitation_with_timeout(form, Some(FORM)) => answer,
                 settled = following.settled(&key) => {
                     settled.map_err(fault)?;
-                    self.session.calls(&self.cx.id, host, &following.task.id);
+                    self.session.runs(&self.cx.id, host, &following.task.id);
                     return Ok(());
                 }
             };
@@ -218,7 +226,7 @@ impl Call<'_> {
                 Err(problem) => Some(problem),
             };
             if problem.is_none() {
-                self.session.calls(&self.cx.id, host, &following.task.id);
+                self.session.runs(&self.cx.id, host, &following.task.id);
                 return following.look().await.map_err(fault);
             }
         }

@@ -126,7 +126,7 @@ impl ServerHandler for Session {
     }
 
     async fn on_cancelled(&self, params: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
-        let Some((host, task)) = params.request_id.and_then(|call| self.called(&call)) else { return };
+        let Some((host, task)) = params.request_id.and_then(|call| self.given_up(&call)) else { return };
         if let Err(error) = host.cancel(&task).await {
             tracing::warn!(%task, %error, "a call was given up, and its task could not be asked to stop");
         }

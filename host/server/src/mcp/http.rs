@@ -1,6 +1,7 @@
 //! MCP over Streamable HTTP, at `/mcp`, for whoever shows a token.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -16,7 +17,6 @@ use longhaul::Scope;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, Tool};
 use rmcp::service::RequestContext;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::client::Client;
 use super::companions;
 use super::message::{self, Refusal};
+use super::sessions::Sessions;
 use super::tools::Catalog;
 use super::{Face, Session, Whose, edge};
 use crate::server::Shared;
@@ -68,18 +69,41 @@ pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
         .disable_allowed_origins()
         .with_max_request_body_bytes(shared.config.body_bytes)
         .with_cancellation_token(stop);
-    let service = StreamableHttpService::new(
-        move || Ok(Session::new(face.clone())),
-        Arc::new(LocalSessionManager::default()),
-        config,
-    );
+    let sessions = Arc::new(Sessions::default());
+    let manager = sessions.manager.clone();
+    let service = StreamableHttpService::new(move || Ok(Session::new(face.clone())), manager, config);
     let endpoint = Router::new()
         .route_service("/mcp", service)
         .layer(from_fn_with_state(shared.clone(), repair))
+        .layer(from_fn_with_state((shared.clone(), sessions), own))
         .layer(from_fn_with_state(shared.clone(), principal::authenticate))
         .layer(from_fn(challenge));
     let metadata = Router::new().route(METADATA, get(metadata)).route(&format!("{METADATA}/mcp"), get(metadata));
     metadata.merge(endpoint)
+}
+
+/// Lets nobody into another's session, nor begin any number of them.
+async fn own(
+    State((shared, sessions)): State<(Arc<Shared>, Arc<Sessions>)>,
+    principal: Principal,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (token, most) = (&principal.token().id, shared.config.streams);
+    if sessions.is_anothers(request.headers(), token) {
+        // As one that is over, or never was.
+        return Problem::not_found("there is no such session; begin one by `initialize`").into_response();
+    }
+    if request.method() == Method::POST
+        && sessions.before(request.headers(), token).await.is_some_and(|had| had >= most)
+    {
+        let detail = format!("this token has {most} sessions (limit `streams`); end one by DELETE, or use one of them");
+        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", "Too much at once", detail);
+        return problem.retry_after(Duration::from_secs(60)).into_response();
+    }
+    let answer = next.run(request).await;
+    sessions.begun(answer.headers(), token);
+    answer
 }
 
 /// Repairs what clients leave out, and counts the answer as a stream while it is open.

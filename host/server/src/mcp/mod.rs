@@ -26,13 +26,14 @@ mod listen;
 mod message;
 mod meta;
 mod question;
+mod sessions;
 mod stdio;
 mod tools;
 mod view;
 mod wait;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use longhaul::{Error, Host, TaskId};
@@ -104,8 +105,19 @@ enum Whose {
 struct Session {
     face: Arc<Face>,
     /// The tasks that calls wait for, so that giving up a call stops its task.
-    calls: Arc<Mutex<HashMap<RequestId, (Host, TaskId)>>>,
+    calls: Arc<Mutex<HashMap<RequestId, Called>>>,
 }
+
+/// What is known of a call.
+enum Called {
+    /// It was given up. Its task is not known yet, or there is none any more.
+    GivenUp,
+    /// It has a task, for itself alone.
+    Runs(Host, TaskId),
+}
+
+/// Calls that are kept in mind as given up: more than a client makes before the first of them has begun.
+const GIVEN_UP: usize = 256;
 
 /// Who makes a request.
 struct Caller {
@@ -132,15 +144,32 @@ impl Session {
         Ok(Caller { host, namespace: principal.token().namespace.clone(), principal: Some(principal) })
     }
 
-    /// From now on, whoever gives up this call wants the task stopped.
-    fn calls(&self, call: &RequestId, host: &Host, task: &TaskId) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.insert(call.clone(), (host.clone(), task.clone()));
+    fn calls(&self) -> MutexGuard<'_, HashMap<RequestId, Called>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on, whoever gives up this call wants the task stopped. Tells whether it was given up before anybody knew of it.
+    fn runs(&self, call: &RequestId, host: &Host, task: &TaskId) -> bool {
+        let before = self.calls().insert(call.clone(), Called::Runs(host.clone(), task.clone()));
+        matches!(before, Some(Called::GivenUp))
+    }
+
+    /// The call is given up: the task to stop, if there is one yet.
+    fn given_up(&self, call: &RequestId) -> Option<(Host, TaskId)> {
+        let mut calls = self.calls();
+        if let Some(Called::Runs(host, task)) = calls.remove(call) {
+            return Some((host, task));
+        }
+        if calls.len() >= GIVEN_UP {
+            calls.retain(|_, called| matches!(called, Called::Runs(..)));
+        }
+        calls.insert(call.clone(), Called::GivenUp);
+        None
     }
 
     /// The call is answered, or its task is no longer its alone.
-    fn called(&self, call: &RequestId) -> Option<(Host, TaskId)> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(call)
+    fn called(&self, call: &RequestId) {
+        self.calls().remove(call);
     }
 }
 

@@ -120,7 +120,7 @@ test("whoever comes second is told who was first, and with what", async () => {
     await route.continue();
   });
   await answer(page);
-  await page.locator(".notice", { hasText: "Somebody else was first: answered by Grace: somebody" }).waitFor();
+  await page.locator(".notice", { hasText: "Somebody else was first: answered by Grace (first): somebody" }).waitFor();
   await page.context().close();
 });
 
@@ -196,7 +196,7 @@ test("a link to a question that was answered long ago says by whom", async () =>
   await server.ended(id);
   for (const token of [server.token, server.makeToken("Late", ["answer"])]) {
     const page = await tab(browser, server, { at: `/q/${id}/1`, token });
-    await page.locator(".notice", { hasText: "answered by Grace: yes, you are" }).waitFor();
+    await page.locator(".notice", { hasText: "answered by Grace (first): yes, you are" }).waitFor();
     await page.getByRole("heading", { name: "Are we late?" }).waitFor();
     assert.deepEqual(page.problems, []);
     await page.context().close();
@@ -208,7 +208,7 @@ test("a question that others answer leaves the list at once, and stays on the sc
   const page = await tab(browser, server, { at: `/q/${id}/1` });
   await page.getByLabel("Your answer").waitFor();
   await server.call("POST", `/v1/tasks/${id}/questions/1/answer`, { value: "no longer", by: "Grace" });
-  await page.locator(".notice", { hasText: "answered by Grace: no longer" }).waitFor();
+  await page.locator(".notice", { hasText: "answered by Grace (first): no longer" }).waitFor();
   await page.getByRole("link", { name: /Still open/ }).waitFor({ state: "detached" });
   await page.context().close();
 });
