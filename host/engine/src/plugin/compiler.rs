@@ -7,6 +7,7 @@
 use std::fmt::Display;
 use std::io::{Read as _, Write as _};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 
 use crate::limits::HostLimit;
@@ -21,6 +22,10 @@ const ANSWER: u64 = 1 << 30;
 
 /// Bytes of the last words of a compiler that died.
 const LAST_WORDS: usize = 4 << 10;
+
+/// How many times its computing time a compiler may take, by the clock: on a machine that is busy the one is not the other, and
+/// one that was stopped computes nothing, for ever.
+const WAITS: u32 = 10;
 
 /// Starts a process that compiles.
 pub(crate) type Starter = Box<dyn Fn() -> Command + Send + Sync>;
@@ -51,7 +56,17 @@ impl Compiler {
             .map_err(|error| failed(&format_args!("it does not start: {error}")))?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (mut answer, mut words) = (Vec::new(), Vec::new());
-        let read = std::thread::scope(|scope| {
+        let longest = WAITS * self.limits.compile_time;
+        let (said_all, is_over) = channel::<()>();
+        let watched = &mut child;
+        let (read, overdue) = std::thread::scope(|scope| {
+            let watch = scope.spawn(move || {
+                let overdue = is_over.recv_timeout(longest) == Err(RecvTimeoutError::Timeout);
+                if overdue {
+                    let _ = watched.kill();
+                }
+                overdue
+            });
             scope.spawn(|| {
                 let Some(mut stdin) = stdin else { return };
                 let bounds = [self.limits.compile_memory.to_le_bytes(), self.seconds().to_le_bytes()];
@@ -60,7 +75,9 @@ impl Compiler {
             });
             // What it says goes on being read, or it would wait for ever for room to say more.
             scope.spawn(|| stderr.map(|mut stderr| stderr.read_to_end(&mut words)));
-            stdout.map_or(Ok(0), |stdout| stdout.take(ANSWER).read_to_end(&mut answer))
+            let read = stdout.map_or(Ok(0), |stdout| stdout.take(ANSWER).read_to_end(&mut answer));
+            drop(said_all);
+            (read, watch.join().unwrap_or_default())
         });
         if read.is_err() {
             let _ = child.kill();
@@ -70,6 +87,12 @@ impl Compiler {
             Some((CODE, code)) if status.success() => Ok(code.to_vec()),
             Some((REFUSED, why)) => Err(PluginError::Invalid(String::from_utf8_lossy(why).into_owned())),
             Some((OUT_OF_MEMORY, _)) => Err(self.beyond(HostLimit::compile_memory)),
+            _ if overdue => {
+                let may = HostLimit::compile_time.said(self.limits.get(HostLimit::compile_time));
+                Err(failed(&format_args!(
+                    "it had not ended after {longest:?}, {WAITS} times what it may compute ({may})"
+                )))
+            }
             _ => {
                 let words = String::from_utf8_lossy(&words[words.len().saturating_sub(LAST_WORDS)..]);
                 if out_of_time(status) {
@@ -79,7 +102,11 @@ impl Compiler {
                 if words.contains("memory allocation of ") {
                     return Err(self.beyond(HostLimit::compile_memory));
                 }
-                Err(failed(&format_args!("it ended with {status}; it said: {}", words.trim())))
+                let killed = match was_killed(status) {
+                    true => ", as the system does it where no memory is left",
+                    false => "",
+                };
+                Err(failed(&format_args!("it ended with {status}{killed}; it said: {}", words.trim())))
             }
         }
     }
@@ -106,8 +133,20 @@ fn out_of_time(status: std::process::ExitStatus) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::process::ExitStatusExt as _;
-        let expired = [rustix::process::Signal::XCPU.as_raw(), rustix::process::Signal::KILL.as_raw()];
-        status.signal().is_some_and(|signal| expired.contains(&signal))
+        status.signal() == Some(rustix::process::Signal::XCPU.as_raw())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = status;
+        false
+    }
+}
+
+fn was_killed(status: std::process::ExitStatus) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt as _;
+        status.signal() == Some(rustix::process::Signal::KILL.as_raw())
     }
     #[cfg(not(unix))]
     {
@@ -175,7 +214,8 @@ fn confine(memory: u64, seconds: u64) -> std::io::Result<()> {
         let at_most = |soft, hard| Rlimit { current: Some(soft), maximum: Some(hard) };
         // Its memory is nobody's to look at when it dies of a limit.
         setrlimit(Resource::Core, at_most(0, 0))?;
-        // A second more until what can't be caught, for one that was told to ignore the first.
+        // A second more until what can't be caught, for one that was told to ignore the first. Who kills so is not to be told
+        // apart, and mostly it is the system, that has no memory left: it is said to be that.
         setrlimit(Resource::Cpu, at_most(seconds, seconds.saturating_add(1)))?;
         // What can be written, not the address space: of that, threads reserve far more than they use.
         #[cfg(target_os = "linux")]
@@ -220,6 +260,25 @@ mod tests {
         assert!(died.to_string().contains("it said: help"), "{died}");
         let none = Compiler::new(Box::new(|| Command::new("/no/such/program")), HostLimits::default());
         assert!(none.compile(b"x").unwrap_err().to_string().contains("it does not start"));
+    }
+
+    #[test]
+    fn a_compiler_that_the_system_kills_was_not_out_of_time() {
+        let killed = by("kill -KILL $$").compile(b"x").unwrap_err();
+        assert!(matches!(killed, PluginError::Compiler(_)), "{killed}");
+        assert!(killed.to_string().contains("as the system does it where no memory is left"), "{killed}");
+        let expired = by("kill -XCPU $$").compile(b"x").unwrap_err();
+        assert!(matches!(expired, PluginError::CompileLimit { limit: "compile_time", .. }), "{expired}");
+    }
+
+    #[test]
+    fn promise_6_a_compiler_that_stands_still_is_ended_and_the_next_has_its_turn() {
+        let mut compiler = by("cat >/dev/null; exec sleep 100000");
+        compiler.limits.compile_time = std::time::Duration::from_millis(20);
+        for _ in 0..2 {
+            let error = compiler.compile(b"x").unwrap_err().to_string();
+            assert!(error.contains("it had not ended after 200ms, 10 times what it may compute ("), "{error}");
+        }
     }
 
     #[test]

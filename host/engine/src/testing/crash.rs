@@ -59,7 +59,12 @@ pub struct CrashPlan {
 impl CrashPlan {
     /// A plan for the `n`th passage of `point`, counted from 1. The process dies as by `kill -9`: nothing is flushed and no
     /// destructor runs.
+    ///
+    /// # Panics
+    ///
+    /// If `n` is 0: there is no such passage, and a test by this plan would show nothing.
     pub fn at_nth(point: CrashPoint, n: u64) -> Self {
+        assert!(n > 0, "passages are counted from 1");
         Self { point: Some(point), left: AtomicU64::new(n), ..Self::default() }
     }
 
@@ -112,7 +117,7 @@ impl FromStr for CrashPlan {
     /// `POINT:N`, such as `before-commit:3`.
     fn from_str(s: &str) -> Result<Self, String> {
         const POINTS: &str = "before-commit, after-commit, effect, drop, write or sync";
-        let usage = || format!("`{s}` is no crash plan: say POINT:N, where POINT is {POINTS}");
+        let usage = || format!("`{s}` is no crash plan: say POINT:N, where N is 1 or more and POINT is {POINTS}");
         let (point, n) = s.split_once(':').ok_or_else(usage)?;
         let point = match point {
             "before-commit" => CrashPoint::BeforeCommit,
@@ -123,6 +128,24 @@ impl FromStr for CrashPlan {
             "sync" => CrashPoint::Sync,
             _ => return Err(usage()),
         };
-        Ok(Self::at_nth(point, n.parse().map_err(|_| usage())?))
+        match n.parse() {
+            Ok(n @ 1..) => Ok(Self::at_nth(point, n)),
+            Ok(0) | Err(_) => Err(usage()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_that_would_never_happen_is_refused() {
+        for text in ["effect:0", "effect:-1", "effect", "effort:1"] {
+            let error = text.parse::<CrashPlan>().unwrap_err();
+            assert!(error.contains("is no crash plan: say POINT:N, where N is 1 or more and POINT is"), "{error}");
+        }
+        assert!(!"effect:1".parse::<CrashPlan>().unwrap().is_over());
+        assert!(std::panic::catch_unwind(|| CrashPlan::at_nth(CrashPoint::Effect, 0)).is_err());
     }
 }

@@ -343,3 +343,15 @@ async fn a_clone_of_a_host_is_the_same_host_and_the_last_one_stops_it() {
     let task = begin(&clones[0], &Guest::new("")).await;
     assert_eq!(clones[999].wait(&task).await.unwrap().state, TaskState::Completed);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_failed_is_what_a_script_ends_with_and_not_what_was_never_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = Host::builder().data_dir(dir.path()).open().await.unwrap();
+    let fails = begin(&host, &Guest::new(&error(FAILED, None))).await;
+    let ended = Person::new("ann").answers("go on", true).attend(&host, &fails).await.unwrap();
+    assert_eq!((ended.state, ended.error.unwrap().code.as_str()), (TaskState::Failed, "failed"));
+    let silent = begin(&host, &Guest::new("")).await;
+    let unsaid = Person::new("ann").answers("go on", true).attend(&host, &silent).await.unwrap_err().to_string();
+    assert_eq!(unsaid, "the task has completed, and ann was never asked about: [\"go on\"]");
+}
