@@ -44,9 +44,18 @@ pub(crate) fn is_public(address: std::net::IpAddr) -> bool {
     address::Kind::of(address) == address::Kind::Public
 }
 
+/// Who sends something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whose<'a> {
+    pub namespace: &'a str,
+    /// `None`: the host itself does, in the namespace's behalf.
+    pub plugin: Option<&'a str>,
+}
+
 /// What a task may send, now.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowed<'a> {
+    pub whose: Whose<'a>,
     pub rules: &'a [HttpRule],
     pub secrets: &'a [Secret],
     /// The task's seed, from which its placeholders come.

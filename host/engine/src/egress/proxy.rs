@@ -12,10 +12,10 @@ use hyper_util::rt::TokioIo;
 use url::Url;
 
 use super::connect::{self, TRIED, Talk};
-use super::resolve::Resolve;
+use super::resolve::Lookups;
 use super::target::{Peer, Target};
 use super::tls::Tls;
-use super::{Code, Failure, HttpConfig, Scheme};
+use super::{Code, Failure, HttpConfig, Scheme, Whose};
 
 /// Which requests go through a proxy.
 pub(super) struct Proxy {
@@ -52,15 +52,16 @@ pub(super) async fn tunnel(
     proxy: &Intercept,
     target: &Target,
     addresses: &[IpAddr],
-    resolve: &Resolve,
+    lookups: &Lookups,
+    whose: Whose<'_>,
     tls: &Tls,
 ) -> Result<Box<dyn Talk>, Failure> {
     if addresses.is_empty() {
-        return through(proxy, &format!("{}:{}", target.peer, target.port), resolve, tls).await;
+        return through(proxy, &format!("{}:{}", target.peer, target.port), lookups, whose, tls).await;
     }
     let mut last = None;
     for &address in addresses.iter().take(TRIED) {
-        match through(proxy, &format!("{}:{}", Peer::Address(address), target.port), resolve, tls).await {
+        match through(proxy, &format!("{}:{}", Peer::Address(address), target.port), lookups, whose, tls).await {
             Ok(stream) => return Ok(stream),
             Err(failure) => last = Some(failure),
         }
@@ -68,14 +69,20 @@ pub(super) async fn tunnel(
     Err(last.unwrap_or_else(|| Failure::unsent(Code::DestinationUnavailable, "there is no address to connect to")))
 }
 
-async fn through(proxy: &Intercept, to: &str, resolve: &Resolve, tls: &Tls) -> Result<Box<dyn Talk>, Failure> {
+async fn through(
+    proxy: &Intercept,
+    to: &str,
+    lookups: &Lookups,
+    whose: Whose<'_>,
+    tls: &Tls,
+) -> Result<Box<dyn Talk>, Failure> {
     let wrong = |what: String| Failure::unsent(Code::ConfigurationError, format!("the proxy {what}"));
     let url: Url = proxy.uri().to_string().parse().map_err(|_| wrong("has no URL".into()))?;
     let host = Target::of(&url)?;
     let found = match &host.peer {
         Peer::Address(address) => vec![*address],
         Peer::Name(name) => {
-            resolve(name.clone()).await.map_err(|error| wrong(format!("{name} was not found: {error}")))?
+            lookups.find(whose, name).await.map_err(|error| wrong(format!("{name} was not found: {error}")))?
         }
     };
     let stream = connect::tcp(&host.peer, &found, host.port)
@@ -83,7 +90,7 @@ async fn through(proxy: &Intercept, to: &str, resolve: &Resolve, tls: &Tls) -> R
         .map_err(|failure| wrong(format!("is not reached: {failure}")))?;
     let stream: Box<dyn Talk> = match host.scheme {
         Scheme::Http => Box::new(stream),
-        Scheme::Https => connect::tls(&host.peer, tls.proxy().map_err(wrong)?, stream).await?.0,
+        Scheme::Https => connect::tls(&host.peer, tls.proxy().await.map_err(wrong)?, stream).await?.0,
     };
 
     let mut request = Request::builder().method(Method::CONNECT).uri(to).header(HOST, to);

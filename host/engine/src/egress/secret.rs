@@ -1,5 +1,6 @@
 //! Secrets: where they are, where they may go, and how they get there. A guest never has one.
 
+mod former;
 mod place;
 mod read;
 #[cfg(test)]
@@ -12,6 +13,7 @@ use http::HeaderName;
 use serde::Deserialize;
 
 use super::HttpRule;
+pub(super) use former::Former;
 pub(super) use value::SecretValue;
 
 /// A secret that a task may have put on the wire.
@@ -25,7 +27,7 @@ pub(crate) struct Secret {
 
 /// Where a secret is, in the policy's `[secrets]`: `{ env = "VARIABLE" }` or `{ file = "PATH" }`. It is read each time it is
 /// needed, so that a new one is seen.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SecretSource {
     /// In an environment variable of the host.

@@ -11,11 +11,11 @@ use super::connect::{self, Talk};
 use super::headers::without_forbidden;
 use super::mask::Masker;
 use super::proxy::{Proxy, tunnel};
-use super::resolve::{self, Resolve};
-use super::secret::SecretValue;
+use super::resolve::{self, Lookups, Resolve};
+use super::secret::{Former, SecretValue};
 use super::tls::Tls;
 use super::transfer::transfer;
-use super::{Allowed, Bounds, Code, Failure, HttpConfig, HttpRule, Incoming, Outgoing, Scheme, Secret, Target};
+use super::{Allowed, Bounds, Code, Failure, HttpConfig, HttpRule, Incoming, Outgoing, Scheme, Secret, Target, Whose};
 use crate::limits::Limit;
 
 /// The way out. A copy shares all that the first has.
@@ -25,9 +25,11 @@ pub(crate) struct Egress {
 }
 
 struct Shared {
-    resolve: Resolve,
+    lookups: Lookups,
     tls: Tls,
     proxy: Option<Proxy>,
+    /// What secrets were, as far as this process has seen it.
+    former: Arc<Former>,
 }
 
 impl Egress {
@@ -38,7 +40,8 @@ impl Egress {
 
     /// By another way of finding addresses than the system's.
     pub fn with_resolver(config: &HttpConfig, resolve: Resolve) -> Result<Self, String> {
-        let shared = Shared { resolve, tls: Tls::new(config.ca.as_deref())?, proxy: Proxy::new(config)? };
+        let (lookups, former) = (Lookups::new(resolve), Arc::default());
+        let shared = Shared { lookups, tls: Tls::new(config.ca.as_deref())?, proxy: Proxy::new(config)?, former };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -46,10 +49,11 @@ impl Egress {
     pub async fn send(&self, allowed: Allowed<'_>, bounds: &Bounds, request: Outgoing) -> Result<Incoming, Failure> {
         let target = Target::of(&request.url)?;
         let rules = allowing(allowed.rules, &request.method, &target)?;
-        let secrets = values(allowed.secrets, &request.method, &target).await?;
-        let known: Vec<_> = secrets.iter().map(|known| (known.secret.name.as_str(), &known.value)).collect();
+        let (secrets, former) = values(&self.shared.former, allowed.secrets, &request.method, &target).await?;
+        let present = secrets.iter().map(|known| (known.secret.name.as_str(), &known.value));
+        let known: Vec<_> = present.chain(former.iter().map(|(name, value)| (name.as_str(), value))).collect();
         let masker = Masker::new(&known)?;
-        let outcome = self.exchange(&target, &rules, &secrets, allowed.seed, bounds, request).await;
+        let outcome = self.exchange(&target, &rules, &secrets, allowed, bounds, request).await;
         match &outcome {
             Ok(response) => tracing::debug!(%target, status = response.status.as_u16(), "a request was answered"),
             Err(failure) => tracing::debug!(%target, code = ?failure.code, "a request failed"),
@@ -70,7 +74,7 @@ impl Egress {
         target: &Target,
         rules: &[&HttpRule],
         secrets: &[Known<'_>],
-        seed: &[u8; 32],
+        allowed: Allowed<'_>,
         bounds: &Bounds,
         mut request: Outgoing,
     ) -> Result<Incoming, Failure> {
@@ -78,11 +82,12 @@ impl Egress {
         request.headers = headers(request.headers, request.body.len())?;
         let connecting = request.connect_timeout.map_or(bounds.first_byte, |asked| asked.min(bounds.first_byte));
         let connecting = connecting.min(bounds.total);
-        let (stream, h2, public) = timeout(connecting, self.connect(target, rules)).await.unwrap_or_else(|_| {
-            let why = format!("no connection to {target} within {connecting:?}");
-            Err(Failure::unsent(Code::ConnectionTimeout, why).of_time(connecting, bounds))
-        })?;
-        let watched = secrets.iter().any(|known| known.is_about(target));
+        let (stream, h2, public) =
+            timeout(connecting, self.connect(allowed.whose, target, rules)).await.unwrap_or_else(|_| {
+                let why = format!("no connection to {target} within {connecting:?}");
+                Err(Failure::unsent(Code::ConnectionTimeout, why).of_time(connecting, bounds))
+            })?;
+        let watched = secrets.iter().any(|known| may_know(target, known.secret));
         if watched {
             // A response that is compressed, or one that is cut in two, could not be looked through.
             request.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -97,7 +102,7 @@ impl Egress {
                 );
                 return Err(Failure::unsent(Code::ConfigurationError, why));
             }
-            known.secret.put_into(&mut request, &known.value, seed)?;
+            known.secret.put_into(&mut request, &known.value, allowed.seed)?;
         }
         let response =
             timeout_at(deadline, transfer(stream, h2, target, bounds, request)).await.unwrap_or_else(|_| {
@@ -114,16 +119,21 @@ impl Egress {
     }
 
     /// A connection to an address that was judged: with it, whether it is for HTTP/2, and whether the address is public.
-    async fn connect(&self, target: &Target, rules: &[&HttpRule]) -> Result<(Box<dyn Talk>, bool, bool), Failure> {
-        let Shared { resolve, tls, proxy } = &*self.shared;
+    async fn connect(
+        &self,
+        whose: Whose<'_>,
+        target: &Target,
+        rules: &[&HttpRule],
+    ) -> Result<(Box<dyn Talk>, bool, bool), Failure> {
+        let Shared { lookups, tls, proxy, .. } = &*self.shared;
         let proxy = proxy.as_ref().and_then(|proxy| Some((proxy.of(target)?, proxy.resolves)));
         let (stream, public): (Box<dyn Talk>, bool) = match proxy {
-            Some((proxy, true)) => (tunnel(&proxy, target, &[], resolve, tls).await?, true),
+            Some((proxy, true)) => (tunnel(&proxy, target, &[], lookups, whose, tls).await?, true),
             other => {
-                let addresses = resolve::admitted(resolve, target, rules).await?;
+                let addresses = resolve::admitted(lookups, whose, target, rules).await?;
                 let public = addresses.iter().any(|&address| Kind::of(address) == Kind::Public);
                 match other {
-                    Some((proxy, _)) => (tunnel(&proxy, target, &addresses, resolve, tls).await?, public),
+                    Some((proxy, _)) => (tunnel(&proxy, target, &addresses, lookups, whose, tls).await?, public),
                     None => (Box::new(connect::tcp(&target.peer, &addresses, target.port).await?), public),
                 }
             }
@@ -131,7 +141,7 @@ impl Egress {
         match target.scheme {
             Scheme::Http => Ok((stream, false, public)),
             Scheme::Https => {
-                let config = tls.origin().map_err(|why| Failure::unsent(Code::ConfigurationError, why))?;
+                let config = tls.origin().await.map_err(|why| Failure::unsent(Code::ConfigurationError, why))?;
                 let (stream, h2) = connect::tls(&target.peer, config, stream).await?;
                 Ok((stream, h2, public))
             }
@@ -147,11 +157,9 @@ struct Known<'a> {
     goes: bool,
 }
 
-impl Known<'_> {
-    /// Whether that host may know it, and so may answer with it.
-    fn is_about(&self, target: &Target) -> bool {
-        self.secret.usage.to.iter().any(|rule| rule.is_about(target))
-    }
+/// Whether that host may know it, and so may answer with it.
+fn may_know(target: &Target, secret: &Secret) -> bool {
+    secret.usage.to.iter().any(|rule| rule.is_about(target))
 }
 
 /// The rules that allow a request.
@@ -176,24 +184,36 @@ fn allowing<'a>(rules: &'a [HttpRule], method: &Method, target: &Target) -> Resu
     Err(Failure::unsent(Code::Refused { what }, why))
 }
 
-/// The secrets of a task that have a value. One that has none fails a request that it belongs to; others it does not concern.
-async fn values<'a>(secrets: &'a [Secret], method: &Method, target: &Target) -> Result<Vec<Known<'a>>, Failure> {
+/// The secrets of a task that have a value, and by name what they were before. One that has none fails a request to a host
+/// that may know it: whatever comes back could not be looked through for it. Other requests it does not concern.
+async fn values<'a>(
+    former: &Arc<Former>,
+    secrets: &'a [Secret],
+    method: &Method,
+    target: &Target,
+) -> Result<(Vec<Known<'a>>, Vec<(String, SecretValue)>), Failure> {
     if secrets.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     }
-    let all = secrets.to_vec();
-    let read = tokio::task::spawn_blocking(move || all.iter().map(Secret::read).collect::<Vec<_>>());
-    let read = read.await.map_err(|_| Failure::unsent(Code::ConfigurationError, "the secrets could not be read"))?;
+    let (all, former) = (secrets.to_vec(), former.clone());
+    let read = tokio::task::spawn_blocking(move || {
+        let read: Vec<_> = all.iter().map(Secret::read).collect();
+        let before = all.iter().zip(&read).flat_map(|(secret, now)| former.of(secret, now.as_ref().ok()));
+        let before = before.collect();
+        (read, before)
+    });
+    let (read, before): (Vec<_>, Vec<_>) =
+        read.await.map_err(|_| Failure::unsent(Code::ConfigurationError, "the secrets could not be read"))?;
     let mut known = Vec::new();
     for (secret, value) in secrets.iter().zip(read) {
         let goes = secret.usage.to.iter().any(|rule| rule.allows(method, target));
         match value {
             Ok(value) => known.push(Known { secret, value, goes }),
-            Err(failure) if goes => return Err(failure),
+            Err(failure) if may_know(target, secret) => return Err(failure),
             Err(failure) => tracing::warn!("{failure}"),
         }
     }
-    Ok(known)
+    Ok((known, before))
 }
 
 /// A guest's headers as they may go out. The length is the host's to say; one that the guest says has to be right.

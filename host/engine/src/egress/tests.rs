@@ -15,9 +15,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 
-use super::{Allowed, Bounds, Egress, Failure, HttpConfig, HttpRule, Incoming, Outgoing, Secret};
+use super::{Allowed, Bounds, Egress, Failure, HttpConfig, HttpRule, Incoming, Outgoing, Secret, Whose};
 
 const SEED: [u8; 32] = [7; 32];
+
+const WHOSE: Whose<'_> = Whose { namespace: "default", plugin: Some("test") };
 
 const BOUNDS: Bounds = Bounds {
     body_bytes: 1 << 20,
@@ -75,5 +77,5 @@ async fn send_with(
     bounds: &Bounds,
     request: Outgoing,
 ) -> Result<Incoming, Failure> {
-    egress.send(Allowed { rules: &rules(texts), secrets, seed: &SEED }, bounds, request).await
+    egress.send(Allowed { whose: WHOSE, rules: &rules(texts), secrets, seed: &SEED }, bounds, request).await
 }

@@ -1,20 +1,21 @@
 //! Whom we believe that they are who they say.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rustls::ClientConfig;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls_platform_verifier::Verifier;
+use tokio::sync::OnceCell;
 
 /// TLS as this host speaks it: the system's certificates, and the operator's beside them.
 pub(super) struct Tls {
     extra: Vec<CertificateDer<'static>>,
     /// Made when it is first needed: to read the system's certificates takes a while, and a machine that has none can do
-    /// without as long as nobody asks.
-    configs: OnceLock<Result<Configs, String>>,
+    /// without as long as nobody asks. What could not be read once is read again when it is needed again.
+    configs: OnceCell<Configs>,
 }
 
 struct Configs {
@@ -29,35 +30,39 @@ impl Tls {
             None => Vec::new(),
             Some(path) => read(path).map_err(|what| format!("the certificates in `{}`: {what}", path.display()))?,
         };
-        Ok(Self { extra, configs: OnceLock::new() })
+        Ok(Self { extra, configs: OnceCell::new() })
     }
 
     /// For servers that requests go to: HTTP/2 where they have it.
-    pub fn origin(&self) -> Result<Arc<ClientConfig>, String> {
-        self.configs().map(|configs| configs.origin.clone())
+    pub async fn origin(&self) -> Result<Arc<ClientConfig>, String> {
+        self.configs().await.map(|configs| configs.origin.clone())
     }
 
     /// For a proxy: HTTP/1.1.
-    pub fn proxy(&self) -> Result<Arc<ClientConfig>, String> {
-        self.configs().map(|configs| configs.proxy.clone())
+    pub async fn proxy(&self) -> Result<Arc<ClientConfig>, String> {
+        self.configs().await.map(|configs| configs.proxy.clone())
     }
 
-    fn configs(&self) -> Result<&Configs, String> {
-        self.configs.get_or_init(|| self.make()).as_ref().map_err(String::clone)
+    async fn configs(&self) -> Result<&Configs, String> {
+        let make = || async {
+            let extra = self.extra.clone();
+            tokio::task::spawn_blocking(move || Configs::new(extra)).await.map_err(|error| error.to_string())?
+        };
+        self.configs.get_or_try_init(make).await
     }
+}
 
-    fn make(&self) -> Result<Configs, String> {
+impl Configs {
+    /// Reads the system's certificates: not for an async thread.
+    fn new(extra: Vec<CertificateDer<'static>>) -> Result<Self, String> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let verifier =
-            Verifier::new_with_extra_roots(self.extra.iter().cloned(), provider.clone()).map_err(|error| {
-                format!(
-                    "there is nobody to trust: {error}; install the system's CA certificates, or name a file by `ca`"
-                )
-            })?;
+        let verifier = Verifier::new_with_extra_roots(extra, provider.clone()).map_err(|error| {
+            format!("there is nobody to trust: {error}; install the system's CA certificates, or name a file by `ca`")
+        })?;
         let verifier = Arc::new(verifier);
         let origin = config(provider.clone(), verifier.clone(), &[b"h2", b"http/1.1"])?;
         let proxy = config(provider, verifier, &[b"http/1.1"])?;
-        Ok(Configs { origin, proxy })
+        Ok(Self { origin, proxy })
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::{Runner, trace};
 use crate::clock::{Clock, Timestamp};
-use crate::egress::{self, Allowed, Bounds, Code, Egress, Failure, HttpRule, Incoming, Outgoing};
+use crate::egress::{self, Allowed, Bounds, Code, Egress, Failure, HttpRule, Incoming, Outgoing, Whose};
 use crate::error::remedy;
 use crate::journal::EventKind;
 use crate::limits::{CANCEL_GRACE, Limit, Limits};
@@ -88,16 +88,18 @@ impl<'a> UnderWay<'a> {
             total: limits.http_time,
         };
         let (egress, seed) = (runner.egress.clone(), self.seed);
+        let (namespace, plugin) = (row.namespace.clone(), self.manifest.name.clone());
         // What the task has left may be less than one body may have.
         let (limits, short) = (*limits, left < limits.http_body);
         let (clock, began) = (runner.clock.clone(), runner.clock.now());
         let stopped = stopped(clock.clone(), inbox.clone(), began);
         self.sending.push(Box::pin(async move {
+            let whose = Whose { namespace: &namespace, plugin: Some(&plugin) };
             let result = tokio::select! {
                 biased;
                 // The guest has given it up: nobody hears what became of it.
                 () = done.closed() => Err(Failure::sent(Code::Internal, "the tool has given it up")),
-                result = judged(egress, rights, seed, bounds, request, again) => result,
+                result = judged(egress, whose, rights, seed, bounds, request, again) => result,
                 () = stopped => {
                     Err(Failure::sent(Code::Internal, "the task is asked to stop, and there was no response yet"))
                 }
@@ -178,6 +180,7 @@ fn spent(limits: &Limits) -> Failure {
 /// What became of a request.
 async fn judged(
     egress: Egress,
+    whose: Whose<'_>,
     rights: Rights,
     seed: [u8; 32],
     bounds: Bounds,
@@ -187,7 +190,7 @@ async fn judged(
     if again {
         egress::resend(&rights.http, &request.method, &request.url)?;
     }
-    let allowed = Allowed { rules: &rights.http, secrets: &rights.secrets, seed: &seed };
+    let allowed = Allowed { whose, rules: &rights.http, secrets: &rights.secrets, seed: &seed };
     egress.send(allowed, &bounds, request).await
 }
 

@@ -1,6 +1,6 @@
 //! Sending what lies in the outbox, until it was received.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::{Runner, blocking};
 use crate::clock::Timestamp;
-use crate::egress::{Allowed, Bounds, HttpRule, Outgoing};
+use crate::egress::{Allowed, Bounds, HttpRule, Outgoing, Whose};
 use crate::store::{self, Outgo, Tried};
 use crate::task::jitter;
 use crate::{Error, StoreError};
@@ -28,8 +28,11 @@ const WAITS: [Duration; 9] = [
     Duration::from_secs(24 * 3_600),
 ];
 
-/// Messages on their way at once, and to one receiver.
-const TOGETHER: usize = 32;
+/// Messages on their way at once: each is a connection.
+const TOGETHER: usize = 128;
+/// Of these, from one namespace: however many receivers of a tenant are silent, those of others hear.
+const OF_ONE: usize = 16;
+/// Of these, to one receiver: a slow one does not hold up the others.
 const TO_ONE: usize = 4;
 
 /// How long a receiver may take. What it does with a message it should do afterwards.
@@ -40,8 +43,7 @@ const ANSWER: u64 = 64 << 10;
 
 /// Sends what is due, until the host stops.
 pub(super) async fn watch(runner: Weak<Runner>, mut stopping: channel::Receiver<bool>) {
-    let mut on_the_way = JoinSet::new();
-    let mut to: HashMap<String, usize> = HashMap::new();
+    let mut outbox = Outbox::default();
     loop {
         let Some(runner) = runner.upgrade() else { return };
         // A command runs the task it was given, and sends no messages of others.
@@ -52,7 +54,7 @@ pub(super) async fn watch(runner: Weak<Runner>, mut stopping: channel::Receiver<
         let posted = runner.outbox.notified();
         tokio::pin!(posted);
         posted.as_mut().enable();
-        let next = match runner.pick_up(&mut on_the_way, &mut to).await {
+        let next = match runner.pick_up(&mut outbox).await {
             Ok(next) => next,
             Err(error) => {
                 tracing::warn!("the outbox could not be read, and is looked at again: {error}");
@@ -67,14 +69,10 @@ pub(super) async fn watch(runner: Weak<Runner>, mut stopping: channel::Receiver<
         };
         tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => return,
-            Some(sent) = on_the_way.join_next() => {
-                if let Ok(url) = sent && let Some(count) = to.get_mut(&url) {
-                    *count -= 1;
-                    if *count == 0 {
-                        to.remove(&url);
-                    }
-                }
-            }
+            Some(sent) = outbox.tasks.join_next_with_id() => outbox.arrived(match sent {
+                Ok((id, ())) => id,
+                Err(error) => error.id(),
+            }),
             () = &mut posted => {}
             () = due => {}
             // Lets go of the runner now and then; and what a dead process was sending is found.
@@ -83,21 +81,66 @@ pub(super) async fn watch(runner: Weak<Runner>, mut stopping: channel::Receiver<
     }
 }
 
+/// The messages that are on their way from this process.
+#[derive(Default)]
+struct Outbox {
+    tasks: JoinSet<()>,
+    /// From which namespace and to which receiver each of them is, by its task: that tells of it however it ends.
+    lanes: HashMap<tokio::task::Id, (String, String)>,
+    /// The namespace that was served last.
+    last: String,
+}
+
+impl Outbox {
+    fn arrived(&mut self, task: tokio::task::Id) {
+        self.lanes.remove(&task);
+    }
+
+    /// How many there are of a namespace, by their receivers.
+    fn of(&self, namespace: &str) -> HashMap<String, usize> {
+        let mut count = HashMap::new();
+        for (_, receiver) in self.lanes.values().filter(|(from, _)| from == namespace) {
+            *count.entry(receiver.clone()).or_default() += 1;
+        }
+        count
+    }
+}
+
+/// One of each in turns, as long as there is room.
+fn in_turns(mut all: Vec<VecDeque<Outgo>>, room: usize) -> Vec<Outgo> {
+    let mut chosen = Vec::new();
+    while chosen.len() < room && !all.is_empty() {
+        chosen.extend(all.iter_mut().filter_map(VecDeque::pop_front).take(room - chosen.len()));
+        all.retain(|of_one| !of_one.is_empty());
+    }
+    chosen
+}
+
 impl Runner {
     /// Begins to send what is due; says when the next is.
-    async fn pick_up(
-        self: &Arc<Self>,
-        on_the_way: &mut JoinSet<String>,
-        to: &mut HashMap<String, usize>,
-    ) -> Result<Option<Timestamp>, Error> {
-        let room = TOGETHER.saturating_sub(on_the_way.len());
+    async fn pick_up(self: &Arc<Self>, outbox: &mut Outbox) -> Result<Option<Timestamp>, Error> {
+        let room = TOGETHER.saturating_sub(outbox.tasks.len());
         if room == 0 {
             return Ok(None);
         }
+        let (runner, last) = (self.clone(), outbox.last.clone());
+        let namespaces = blocking(move || Ok(runner.store.read(store::with_mail)?)).await?;
+        // Where there is not room for all, another is the first each time.
+        let (before, after): (Vec<_>, Vec<_>) = namespaces.into_iter().partition(|namespace| *namespace <= last);
+        let lanes: Vec<_> = after.into_iter().chain(before).map(|name| (outbox.of(&name), name)).collect();
+        outbox.last = lanes.first().map(|(_, name)| name.clone()).unwrap_or_default();
         let runner = self.clone();
-        let (senders, (mut due, next)) = blocking(move || {
+        let (senders, due, next) = blocking(move || {
             let now = runner.clock.now();
-            Ok(runner.store.read(|sql| Ok::<_, StoreError>((store::senders(sql)?, store::outbox(sql, now, room)?)))?)
+            let found = runner.store.read(|sql| {
+                let (mut all, mut next) = (Vec::new(), None);
+                for (under_way, namespace) in lanes {
+                    all.push(store::outbox(sql, &namespace, now, under_way, OF_ONE, TO_ONE)?);
+                    next = [next, store::next_due(sql, &namespace, now)?].into_iter().flatten().min();
+                }
+                Ok::<_, StoreError>((store::senders(sql)?, in_turns(all, room), next))
+            });
+            Ok(found?)
         })
         .await?;
         for owner in senders {
@@ -108,38 +151,21 @@ impl Runner {
                 self.outbox.notify_one();
             }
         }
-        due.retain(|outgo| {
-            let count = to.entry(outgo.url.clone()).or_default();
-            let free = *count < TO_ONE;
-            *count += usize::from(free);
-            free
-        });
         let wanted: Vec<i64> = due.iter().map(|outgo| outgo.n).collect();
         if wanted.is_empty() {
             return Ok(next);
         }
         let me = self.owners.me();
         let take = move |tx: &mut store::Tx<'_>| Ok::<_, Error>(store::take_deliveries(tx, me, &wanted)?);
-        let taken: HashSet<i64> = match self.store.write("deliveries", take).await {
-            Ok(taken) => taken.into_iter().collect(),
-            Err(error) => {
-                due.iter().for_each(|outgo| forget(to, &outgo.url));
-                return Err(error);
-            }
-        };
-        for outgo in due {
-            if !taken.contains(&outgo.n) {
-                forget(to, &outgo.url);
-                continue;
-            }
-            let runner = self.clone();
-            on_the_way.spawn(async move {
-                let url = outgo.url.clone();
+        let taken: HashSet<i64> = self.store.write("deliveries", take).await?.into_iter().collect();
+        for outgo in due.into_iter().filter(|outgo| taken.contains(&outgo.n)) {
+            let (runner, lane) = (self.clone(), (outgo.namespace.clone(), outgo.receiver.clone()));
+            let task = outbox.tasks.spawn(async move {
                 if let Err(error) = runner.deliver_message(outgo).await {
                     tracing::warn!("how a message fared could not be written down: {error}");
                 }
-                url
             });
+            outbox.lanes.insert(task.id(), lane);
         }
         Ok(next)
     }
@@ -181,17 +207,12 @@ impl Runner {
             .map_err(|error| format!("it can't be signed: {error}"))?;
         let request = request(outgo, seconds, &signature)?;
         let rules = [rule(&request.url, self.webhooks_to_private)?];
-        let allowed = Allowed { rules: &rules, secrets: &[], seed: &[0; 32] };
+        let whose = Whose { namespace: &outgo.namespace, plugin: None };
+        let allowed = Allowed { whose, rules: &rules, secrets: &[], seed: &[0; 32] };
         let bounds = Bounds { body_bytes: ANSWER, header_bytes: 64 << 10, first_byte: PATIENCE, total: PATIENCE };
         let response = self.egress.send(allowed, &bounds, request).await.map_err(|failure| failure.to_string())?;
         let after = response.headers.get(http::header::RETRY_AFTER).and_then(|after| after.to_str().ok());
         Ok((response.status.as_u16(), after.and_then(|after| after.parse().ok()).map(Duration::from_secs)))
-    }
-}
-
-fn forget(to: &mut HashMap<String, usize>, url: &str) {
-    if let Some(count) = to.get_mut(url) {
-        *count -= 1;
     }
 }
 
@@ -262,6 +283,7 @@ mod tests {
             namespace: "default".into(),
             webhook: None,
             url: "https://desk.example.com/hook".into(),
+            receiver: "desk.example.com:443".into(),
             secret: None,
             body: "{}".into(),
             tries,

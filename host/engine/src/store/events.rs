@@ -109,7 +109,7 @@ pub(crate) fn public(sql: &Connection, task: i64, after: u64, limit: usize) -> R
         .map_err(failed(WHAT))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = select
-        .query_map(params![task, after.cast_signed(), limit], |row| {
+        .query_map(params![task, i64::try_from(after).unwrap_or(i64::MAX), limit], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?))
         })
         .map_err(failed(WHAT))?;
@@ -158,6 +158,14 @@ pub(crate) fn kept(sql: &Connection, task: i64, seq: u64) -> Result<Option<Vec<u
     let mut select = sql.prepare_cached("SELECT blob FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
     let kept = select.query_row(params![task, seq.cast_signed()], |row| row.get(0)).optional();
     kept.map(Option::flatten).map_err(failed(WHAT))
+}
+
+/// How many bytes that is. They are not read.
+pub(crate) fn kept_bytes(sql: &Connection, task: i64, seq: u64) -> Result<u64, StoreError> {
+    let mut select =
+        sql.prepare_cached("SELECT length(blob) FROM entry WHERE task = ?1 AND seq = ?2").map_err(failed(WHAT))?;
+    let bytes = select.query_row(params![task, seq.cast_signed()], |row| row.get::<_, Option<i64>>(0)).optional();
+    Ok(bytes.map_err(failed(WHAT))?.flatten().unwrap_or_default().cast_unsigned())
 }
 
 /// The keys of the HTTP requests that were answered before the entry `seq`.

@@ -23,6 +23,16 @@ const WHERE: &str = "namespace = ?1 AND task.removed = 0 AND (?2 IS NULL OR stat
              SELECT json_extract(data, '$.error.message') FROM entry
              WHERE entry.task = task.n AND entry.seq = task.ended_seq), '')), ?6)))";
 
+fn newest_first() -> String {
+    format!("{COLUMNS} WHERE {WHERE} AND id < ?7 ORDER BY id DESC LIMIT ?8")
+}
+
+fn by_state() -> String {
+    format!(
+        "SELECT state, count(*) FROM task LEFT JOIN plugin ON plugin.digest = task.digest WHERE {WHERE} GROUP BY state"
+    )
+}
+
 /// Tasks, newest first, without their outputs.
 pub(crate) fn page(
     sql: &Connection,
@@ -31,16 +41,15 @@ pub(crate) fn page(
     filter: &TaskFilter,
     now: Timestamp,
 ) -> Result<Vec<Task>, StoreError> {
-    let mut select = sql
-        .prepare_cached(&format!("{COLUMNS} WHERE {WHERE} AND id < ?7 ORDER BY id DESC LIMIT ?8"))
-        .map_err(failed(WHAT))?;
+    let mut select = sql.prepare_cached(&newest_first()).map_err(failed(WHAT))?;
     let TaskFilter { session, plugin, tool, .. } = filter;
     let (state, text) = (filter.state.map(TaskState::as_str), lower(filter));
     // Ids are made of letters and digits: all of them come before this.
     let after = filter.after.as_ref().map_or("~", TaskId::as_str);
     let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
+    let lives = owners.living();
     let rows = select
-        .query_map(params![namespace, state, session, plugin, tool, text, after, limit], |row| task(row, owners, now))
+        .query_map(params![namespace, state, session, plugin, tool, text, after, limit], |row| task(row, &lives, now))
         .map_err(failed(WHAT))?;
     rows.map(|seen| seen.map_err(failed(WHAT))?.complete(sql, false)).collect()
 }
@@ -51,11 +60,7 @@ pub(crate) fn count(
     namespace: &str,
     filter: &TaskFilter,
 ) -> Result<Vec<(TaskState, u64)>, StoreError> {
-    let mut select = sql
-        .prepare_cached(&format!(
-            "SELECT state, count(*) FROM task LEFT JOIN plugin ON plugin.digest = task.digest WHERE {WHERE} GROUP BY state"
-        ))
-        .map_err(failed(WHAT))?;
+    let mut select = sql.prepare_cached(&by_state()).map_err(failed(WHAT))?;
     let TaskFilter { session, plugin, tool, .. } = filter;
     let (wanted, text) = (filter.state.map(TaskState::as_str), lower(filter));
     let rows = select
@@ -69,4 +74,25 @@ pub(crate) fn count(
 /// As SQLite lowers the other side.
 fn lower(filter: &TaskFilter) -> Option<String> {
     filter.text.as_deref().map(str::to_ascii_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::schema::{open_writer, plan};
+
+    #[test]
+    fn promise_8_a_list_costs_what_its_own_namespace_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let sql = open_writer(&dir.path().join("longhaul.db")).unwrap();
+        for (statement, within) in [
+            (super::newest_first(), "SEARCH task USING INDEX task_namespace (namespace=? AND id<?)"),
+            (super::by_state(), "SEARCH task USING INDEX task_namespace (namespace=?)"),
+        ] {
+            let plan = plan(&sql, &statement);
+            assert!(plan.iter().any(|step| step == within), "{plan:?}");
+            assert!(!plan.iter().any(|step| step.contains("SCAN")), "{plan:?}");
+        }
+        let plan = plan(&sql, &super::newest_first());
+        assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "a page ends where it is full: {plan:?}");
+    }
 }

@@ -31,7 +31,7 @@ use rusqlite::{Connection, Transaction};
 
 pub(crate) use children::{Kin, ended as ended_children, outcome, started as children_started, unfinished_below};
 pub use doctor::{Examination, Finding, examine};
-pub(crate) use events::{all as journal, first_seed, kept, keys_before, of_segment, public, seed};
+pub(crate) use events::{all as journal, first_seed, kept, kept_bytes, keys_before, of_segment, public, seed};
 pub(crate) use feed::{last as feed_end, page as feed_page};
 pub(crate) use keys::{code_key, faces_key};
 pub(crate) use list::{count as count_tasks, page as tasks};
@@ -59,8 +59,8 @@ pub(crate) use tasks::{
 pub(crate) use tokens::{all as tokens, insert as insert_token, one as token, remove as remove_token};
 pub(crate) use webhooks::{
     Outgo, Tried, callback_secret, deliveries, disable as disable_webhook, due as outbox, forget as forget_deliveries,
-    insert as insert_webhook, let_go, list as webhooks, pending as pending_deliveries, redeliver,
-    remove as remove_webhook, senders, take as take_deliveries, tried as delivery_tried,
+    insert as insert_webhook, let_go, list as webhooks, next_due, pending as pending_deliveries, redeliver,
+    remove as remove_webhook, senders, take as take_deliveries, tried as delivery_tried, with_mail,
 };
 pub(crate) use writer::{Commits, Tx};
 

@@ -3,6 +3,7 @@
 //! Two signs. A process holds the lock on its file, which the system drops when the process dies, however it dies. And
 //! it counts its row's `beats` up every now and then: one that is frozen keeps the lock, and its heart stands still.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write as _;
@@ -114,6 +115,12 @@ impl Owners {
     pub fn lives(&self, owner: i64) -> bool {
         let stale = |others: &Others| others.pulses.get(&owner).is_some_and(|p| p.still >= MISSED * self.heartbeat);
         owner == self.me || !(self.is_dead(owner) || stale(&self.others()))
+    }
+
+    /// The same of many, each looked at once: for a list, whose rows have few owners.
+    pub fn living(&self) -> impl Fn(i64) -> bool {
+        let known = RefCell::new(HashMap::new());
+        move |owner| *known.borrow_mut().entry(owner).or_insert_with(|| self.lives(owner))
     }
 
     /// Whether the process with that number is gone for ever.

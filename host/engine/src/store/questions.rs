@@ -17,7 +17,10 @@ pub(super) fn open(tx: &Tx<'_>, task: i64, question: &OpenQuestion) -> Result<()
     let deadline = question.deadline.map(|deadline| deadline.as_millis().cast_signed());
     let mut insert = tx
         .sql
-        .prepare_cached("INSERT INTO question (task, question, body, deadline) VALUES (?1, ?2, ?3, ?4)")
+        .prepare_cached(
+            "INSERT INTO question (task, question, body, deadline, namespace)
+             VALUES (?1, ?2, ?3, ?4, (SELECT namespace FROM task WHERE n = ?1))",
+        )
         .map_err(failed(WHAT))?;
     insert.execute(params![task, question.question, body, deadline]).map_err(failed(WHAT))?;
     Ok(())
@@ -79,6 +82,14 @@ const ASKED: &str =
          LEFT JOIN task AS root ON root.n = task.root
          LEFT JOIN plugin ON plugin.digest = task.digest";
 
+fn inbox() -> String {
+    format!(
+        "{ASKED} WHERE question.reply IS NULL AND question.namespace = ?1 AND task.ended_at IS NULL AND task.removed = 0
+               AND (question.deadline IS NULL OR question.deadline > ?2)
+         ORDER BY question.deadline IS NULL, question.deadline, question.task, question.question LIMIT ?3"
+    )
+}
+
 /// The questions of a namespace that may be answered at `now`: those with a deadline first, the nearest one first.
 pub(crate) fn asked(
     sql: &Connection,
@@ -86,13 +97,7 @@ pub(crate) fn asked(
     now: Timestamp,
     limit: usize,
 ) -> Result<Vec<AskedQuestion>, StoreError> {
-    let mut select = sql
-        .prepare_cached(&format!(
-            "{ASKED} WHERE question.reply IS NULL AND task.namespace = ?1 AND task.ended_at IS NULL AND task.removed = 0
-                   AND (question.deadline IS NULL OR question.deadline > ?2)
-             ORDER BY question.deadline IS NULL, question.deadline, question.task, question.question LIMIT ?3"
-        ))
-        .map_err(failed(WHAT))?;
+    let mut select = sql.prepare_cached(&inbox()).map_err(failed(WHAT))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut rows = select.query(params![namespace, now.as_millis().cast_signed(), limit]).map_err(failed(WHAT))?;
     let mut asked = Vec::new();
@@ -155,4 +160,19 @@ fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
 
 fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, StoreError> {
     serde_json::from_str(text).map_err(damaged(WHAT))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::schema::{open_writer, plan};
+
+    #[test]
+    fn promise_8_an_inbox_costs_what_its_own_namespace_has_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let sql = open_writer(&dir.path().join("longhaul.db")).unwrap();
+        let plan = plan(&sql, &super::inbox());
+        assert!(plan[0].contains("SEARCH question USING INDEX question_open (namespace=?)"), "{plan:?}");
+        assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "it is sorted already: {plan:?}");
+        assert!(!plan.iter().any(|step| step.contains("SCAN")), "{plan:?}");
+    }
 }

@@ -127,6 +127,14 @@ fn steady(connection: &Connection) -> rusqlite::Result<bool> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
 }
 
+/// How SQLite would go about a statement, step by step.
+#[cfg(test)]
+pub(super) fn plan(connection: &Connection, statement: &str) -> Vec<String> {
+    let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+    let steps = explain.raw_query().mapped(|row| row.get(3)).collect::<Result<_, _>>();
+    steps.unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,6 +53,8 @@ CREATE TABLE delivery (
     -- NULL: a task's callback.
     webhook    TEXT,
     url        TEXT NOT NULL,
+    -- The receiver: host and port of `url`.
+    receiver   TEXT NOT NULL,
     -- NULL: the webhook's, or the namespace's.
     secret     TEXT,
     task       TEXT NOT NULL,
@@ -69,7 +71,10 @@ CREATE TABLE delivery (
     tried_at   INTEGER,
     ended_at   INTEGER
 );
-CREATE INDEX delivery_due ON delivery (due_at) WHERE due_at IS NOT NULL;
+-- What is due in one namespace is found without looking at another's; to whom, and whether somebody is sending it, without
+-- looking at the message.
+CREATE INDEX delivery_due ON delivery (namespace, due_at, owner, receiver) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_owner ON delivery (owner) WHERE owner IS NOT NULL;
 CREATE INDEX delivery_namespace ON delivery (namespace, n);
 CREATE INDEX delivery_webhook ON delivery (webhook) WHERE webhook IS NOT NULL;
 CREATE INDEX delivery_ended ON delivery (ended_at) WHERE ended_at IS NOT NULL;
@@ -107,5 +112,7 @@ ALTER TABLE task ADD COLUMN near TEXT;
 -- limit when the segment ends, in `fuel`; a replay burns it again.
 ALTER TABLE task ADD COLUMN segment_fuel INTEGER NOT NULL DEFAULT 0;
 
--- The questions that may be answered: what an inbox looks through.
-CREATE INDEX question_open ON question (deadline) WHERE reply IS NULL;
+-- The questions that may be answered: what the inbox of a namespace looks through, in the order in which it shows them.
+ALTER TABLE question ADD COLUMN namespace TEXT;
+UPDATE question SET namespace = (SELECT namespace FROM task WHERE task.n = question.task) WHERE reply IS NULL;
+CREATE INDEX question_open ON question (namespace, deadline IS NULL, deadline) WHERE reply IS NULL;

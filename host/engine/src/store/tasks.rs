@@ -101,6 +101,8 @@ pub(crate) struct RunRow {
     pub fuel: u64,
     pub run_ms: u64,
     pub http: HttpUse,
+    /// Bytes of its journal.
+    pub journal_bytes: u64,
     /// Limits that are nearly used up, and told of.
     pub near: Near,
     /// Whether a guest stands in the segment.
@@ -205,6 +207,7 @@ impl NewRow {
     /// What running it needs, without reading it back.
     pub fn into_run_row(self, n: i64) -> RunRow {
         RunRow {
+            journal_bytes: 0,
             n,
             id: self.id,
             namespace: self.namespace,
@@ -262,7 +265,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                 attempt, attempt_seq, segment, segment_seq, ticket, ticket_same, due_at, fuel, run_ms, begun, failures,
                 owner, epoch, waiting_on, deaths, suspect, namespace, grants, coalesce(root, n), depth,
                 replay_fuel, standing, cancel_tries, http_exchanges, http_bytes, near, traceparent,
-                locale, time_zone
+                locale, time_zone, journal_bytes
          FROM task WHERE n = ?1",
     )
     .and_then(|mut select| {
@@ -295,6 +298,7 @@ pub(crate) fn run_row(sql: &Connection, n: i64) -> Result<Option<RunRow>, StoreE
                     attempt_seq: row.get::<_, i64>(14)?.cast_unsigned(),
                     segment: row.get(15)?,
                     segment_seq: row.get::<_, i64>(16)?.cast_unsigned(),
+                    journal_bytes: row.get::<_, i64>(42)?.cast_unsigned(),
                     ticket: row.get(17)?,
                     ticket_same: row.get(18)?,
                     due_at: at_some(row, 19)?,
@@ -444,7 +448,9 @@ pub(super) const COLUMNS: &str =
 /// A task as the outside sees it.
 pub(crate) fn view(sql: &Connection, owners: &Owners, n: i64, now: Timestamp) -> Result<Option<Task>, StoreError> {
     sql.prepare_cached(&format!("{COLUMNS} WHERE task.n = ?1"))
-        .and_then(|mut select| select.query_row(params![n], |row| task(row, owners, now)).optional())
+        .and_then(|mut select| {
+            select.query_row(params![n], |row| task(row, |owner| owners.lives(owner), now)).optional()
+        })
         .map_err(failed(WHAT))?
         .map(|seen| seen.complete(sql, true))
         .transpose()
@@ -570,7 +576,7 @@ impl Seen {
     }
 }
 
-pub(super) fn task(row: &Row<'_>, owners: &Owners, now: Timestamp) -> rusqlite::Result<Seen> {
+pub(super) fn task(row: &Row<'_>, lives: impl Fn(i64) -> bool, now: Timestamp) -> rusqlite::Result<Seen> {
     let state = state(row, 8)?;
     let on: Option<String> = row.get(9)?;
     let until = at_some(row, 10)?;
@@ -591,7 +597,7 @@ pub(super) fn task(row: &Row<'_>, owners: &Owners, now: Timestamp) -> rusqlite::
         parent: row.get::<_, Option<String>>(23)?.map(TaskId),
         children: Vec::new(),
         state,
-        stalled: due && !owner.is_some_and(|owner| owners.lives(owner)),
+        stalled: due && !owner.is_some_and(lives),
         waiting: on.as_deref().and_then(WaitingOn::parse).map(|on| Waiting { on, until }),
         attempt: row.get(11)?,
         cancel_requested: row.get(12)?,

@@ -1,5 +1,7 @@
 //! Webhooks and what is delivered to them: the outbox.
 
+use std::collections::{HashMap, VecDeque};
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Value, json};
 
@@ -13,9 +15,6 @@ use crate::task::TaskId;
 use crate::{Error, StoreError};
 
 const WHAT: &str = "a webhook";
-
-/// Deliveries to one receiver that are picked up at once: a slow one does not hold up the others.
-const TOGETHER: usize = 4;
 
 /// Keeps a webhook and its secret.
 pub(crate) fn insert(tx: &Tx<'_>, namespace: &str, webhook: &Webhook, secret: &str) -> Result<(), StoreError> {
@@ -139,12 +138,24 @@ impl Tidings<'_> {
                 let at = entry.at.as_millis().cast_signed();
                 tx.sql
                     .prepare_cached(
-                        "INSERT INTO delivery (id, namespace, webhook, url, secret, task, event, body, created_at, due_at)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)",
+                        "INSERT INTO delivery
+                             (id, namespace, webhook, url, secret, task, event, body, created_at, due_at, receiver)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)",
                     )
                     .and_then(|mut insert| {
-                        let task = about["task"].as_str();
-                        insert.execute(params![id, self.namespace, hook, url, secret, task, event.as_str(), body, at])
+                        let (task, event) = (about["task"].as_str(), event.as_str());
+                        insert.execute(params![
+                            id,
+                            self.namespace,
+                            hook,
+                            url,
+                            secret,
+                            task,
+                            event,
+                            body,
+                            at,
+                            receiver(url)
+                        ])
                     })
                     .map_err(failed(WHAT))?;
                 posted = true;
@@ -215,51 +226,102 @@ pub(crate) struct Outgo {
     /// `None`: a task's callback.
     pub webhook: Option<String>,
     pub url: String,
+    /// Host and port of the URL.
+    pub receiver: String,
     /// `None`: it is signed with the namespace's.
     pub secret: Option<String>,
     pub body: String,
     pub tries: u32,
 }
 
-/// What is due at `now` and nobody sends, a few to each receiver; and when the next is due.
+/// The namespaces that have something to send, now or later.
+pub(crate) fn with_mail(sql: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut select = sql
+        .prepare_cached("SELECT min(namespace) FROM delivery WHERE due_at IS NOT NULL AND namespace > ?1")
+        .map_err(failed(WHAT))?;
+    let mut found: Vec<String> = Vec::new();
+    // From one to the next by the index, however much each has.
+    loop {
+        let last = found.last().map_or("", String::as_str);
+        match select.query_row(params![last], |row| row.get(0)).map_err(failed(WHAT))? {
+            Some(next) => found.push(next),
+            None => return Ok(found),
+        }
+    }
+}
+
+const DUE: &str = "SELECT delivery.n, delivery.id, delivery.namespace, delivery.webhook, delivery.url, receiver,
+        coalesce(delivery.secret, webhook.secret, namespace.secret), body, tries
+    FROM delivery LEFT JOIN webhook ON webhook.id = delivery.webhook
+         LEFT JOIN namespace ON namespace.name = delivery.namespace
+    WHERE delivery.namespace = ?1 AND due_at IS NOT NULL AND due_at <= ?2 AND owner IS NULL
+          AND receiver NOT IN (SELECT value FROM json_each(?3))
+    ORDER BY due_at, delivery.n LIMIT ?4";
+
+/// What is due at `now` in a namespace and nobody sends, the oldest first. With what is `under_way`, by receiver, it is `most` in
+/// all and `to_one` to each receiver.
 pub(crate) fn due(
     sql: &Connection,
+    namespace: &str,
     now: Timestamp,
+    mut under_way: HashMap<String, usize>,
+    most: usize,
+    to_one: usize,
+) -> Result<VecDeque<Outgo>, StoreError> {
+    let mut chosen: VecDeque<Outgo> = VecDeque::new();
+    let mut room = most.saturating_sub(under_way.values().sum());
+    while room > 0 {
+        let busy: Vec<_> = under_way.iter().filter(|(_, n)| **n >= to_one).map(|(to, _)| to.as_str()).collect();
+        let mut found = due_but_for(sql, namespace, now, &busy, most)?;
+        found.retain(|outgo| chosen.iter().all(|chosen| chosen.n != outgo.n));
+        if found.is_empty() {
+            break;
+        }
+        for outgo in found {
+            let count = under_way.entry(outgo.receiver.clone()).or_default();
+            if *count < to_one && room > 0 {
+                (*count, room) = (*count + 1, room - 1);
+                chosen.push_back(outgo);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+fn due_but_for(
+    sql: &Connection,
+    namespace: &str,
+    now: Timestamp,
+    busy: &[&str],
     limit: usize,
-) -> Result<(Vec<Outgo>, Option<Timestamp>), StoreError> {
-    let mut select = sql
-        .prepare_cached(
-            "SELECT n, id, namespace, webhook, url, secret, body, tries FROM (
-                 SELECT delivery.n, delivery.id, delivery.namespace, delivery.webhook, delivery.url,
-                        coalesce(delivery.secret, webhook.secret, namespace.secret) AS secret, body, tries, due_at,
-                        row_number() OVER (PARTITION BY delivery.url ORDER BY due_at, delivery.n) AS place
-                 FROM delivery LEFT JOIN webhook ON webhook.id = delivery.webhook
-                 LEFT JOIN namespace ON namespace.name = delivery.namespace
-                 WHERE due_at IS NOT NULL AND due_at <= ?1 AND owner IS NULL)
-             WHERE place <= ?2 ORDER BY due_at, n LIMIT ?3",
-        )
-        .map_err(failed(WHAT))?;
-    let now = now.as_millis().cast_signed();
+) -> Result<Vec<Outgo>, StoreError> {
+    let mut select = sql.prepare_cached(DUE).map_err(failed(WHAT))?;
+    let (now, busy) = (now.as_millis().cast_signed(), text(&busy)?);
     let rows = select
-        .query_map(params![now, TOGETHER as i64, limit as i64], |row| {
+        .query_map(params![namespace, now, busy, limit as i64], |row| {
             Ok(Outgo {
                 n: row.get(0)?,
                 id: row.get(1)?,
                 namespace: row.get(2)?,
                 webhook: row.get(3)?,
                 url: row.get(4)?,
-                secret: row.get(5)?,
-                body: row.get(6)?,
-                tries: row.get(7)?,
+                receiver: row.get(5)?,
+                secret: row.get(6)?,
+                body: row.get(7)?,
+                tries: row.get(8)?,
             })
         })
         .map_err(failed(WHAT))?;
-    let found = rows.collect::<Result<_, _>>().map_err(failed(WHAT))?;
+    rows.collect::<Result<_, _>>().map_err(failed(WHAT))
+}
+
+/// When the next is due in a namespace, after `now`.
+pub(crate) fn next_due(sql: &Connection, namespace: &str, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     let next: Option<i64> = sql
-        .prepare_cached("SELECT min(due_at) FROM delivery WHERE due_at IS NOT NULL AND due_at > ?1 AND owner IS NULL")
-        .and_then(|mut select| select.query_row(params![now], |row| row.get(0)))
+        .prepare_cached("SELECT min(due_at) FROM delivery WHERE namespace = ?1 AND due_at > ?2 AND owner IS NULL")
+        .and_then(|mut select| select.query_row(params![namespace, now.as_millis().cast_signed()], |row| row.get(0)))
         .map_err(failed(WHAT))?;
-    Ok((found, next.map(at)))
+    Ok(next.map(at))
 }
 
 /// The processes that say they are sending something.
@@ -411,10 +473,40 @@ pub(crate) fn forget(tx: &mut Tx<'_>, before: Timestamp) -> Result<bool, StoreEr
     Ok(gone == ROWS)
 }
 
+/// Whom a URL leads to, whatever it asks of them.
+fn receiver(url: &str) -> String {
+    let parsed = url::Url::parse(url).ok();
+    let known = parsed.as_ref().and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
+    known.map_or_else(|| url.to_owned(), |(host, port)| format!("{host}:{port}"))
+}
+
 fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis.max(0).cast_unsigned())
 }
 
 fn text(value: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Failed { what: WHAT, problem: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::schema::{open_writer, plan};
+
+    #[test]
+    fn promise_8_what_is_due_in_a_namespace_is_found_without_looking_at_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let sql = open_writer(&dir.path().join("longhaul.db")).unwrap();
+        let plan = plan(&sql, DUE);
+        let within = "SEARCH delivery USING INDEX delivery_due (namespace=? AND due_at";
+        assert!(plan.iter().any(|step| step.starts_with(within)), "{plan:?}");
+        assert!(!plan.iter().any(|step| step.contains("SCAN delivery")), "{plan:?}");
+    }
+
+    #[test]
+    fn a_receiver_is_a_host_and_a_port() {
+        assert_eq!(receiver("https://desk.example.com/a?b"), "desk.example.com:443");
+        assert_eq!(receiver("https://desk.example.com:443/b"), "desk.example.com:443");
+        assert_eq!(receiver("http://[::1]:9/"), "[::1]:9");
+    }
 }

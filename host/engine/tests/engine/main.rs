@@ -24,3 +24,4 @@ mod replay;
 mod retention;
 mod start;
 mod tickets;
+mod webhooks;

@@ -13,6 +13,7 @@ const SHORTEST: usize = 16;
 const LONGEST: usize = 16 << 10;
 
 /// A secret's bytes. They are not shown by any formatting, and overwritten when they are dropped.
+#[derive(Clone, PartialEq, Eq)]
 pub(in crate::egress) struct SecretValue(pub(in crate::egress) Zeroizing<Vec<u8>>);
 
 impl SecretValue {

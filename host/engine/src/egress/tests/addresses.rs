@@ -8,8 +8,8 @@ use http::{Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 
 use super::peer::{answer, serve};
-use super::{BOUNDS, egress, get, send, send_with};
-use crate::egress::{Code, Egress, HttpConfig};
+use super::{BOUNDS, SEED, egress, get, rules, send, send_with};
+use crate::egress::{Allowed, Code, Egress, HttpConfig, Whose};
 
 #[tokio::test]
 async fn every_spelling_of_this_machines_address_is_refused() {
@@ -173,4 +173,57 @@ async fn a_name_that_is_not_known_is_a_failure_of_its_own() {
     assert_eq!(failure.code, Code::DnsError);
     let failure = send(&egress(&[("a.example", &[])]), "a.example", get("https://a.example/")).await.unwrap_err();
     assert_eq!(failure.why, "the name a.example has no address");
+}
+
+/// A name server that does not answer keeps whoever asks it waiting, and nobody else.
+#[tokio::test]
+async fn who_asks_for_names_that_nobody_knows_takes_no_look_ups_from_others() {
+    let peer = serve(None, |_| answer("reached")).await;
+    let silent = Arc::new(AtomicUsize::new(0));
+    let asked = silent.clone();
+    let resolve = Arc::new(move |name: String| {
+        let found: futures_util::future::BoxFuture<'static, _> = match name.as_str() {
+            "localhost" => Box::pin(std::future::ready(Ok(vec![IpAddr::from([127, 0, 0, 1])]))),
+            _ => {
+                asked.fetch_add(1, Ordering::Relaxed);
+                Box::pin(std::future::pending())
+            }
+        };
+        found
+    });
+    let egress = Egress::with_resolver(&HttpConfig::default(), resolve).unwrap();
+    let send = |namespace: &'static str, plugin: &'static str, host: String| {
+        let (egress, url) = (egress.clone(), format!("http://{host}:{}/", peer.port));
+        async move {
+            let whose = Whose { namespace, plugin: Some(plugin) };
+            let rules = rules(&["http://*.silent", &url]);
+            egress.send(Allowed { whose, rules: &rules, secrets: &[], seed: &SEED }, &BOUNDS, get(&url)).await
+        }
+    };
+    for (namespace, plugin, before, most) in
+        [("a", "one", 0, 8), ("a", "two", 8, 16), ("a", "three", 16, 24), ("a", "four", 24, 32), ("a", "five", 32, 32)]
+    {
+        for number in 0..40 {
+            let asks = tokio::spawn(send(namespace, plugin, format!("n{number}.silent")));
+            // Half of them give up: the look-up goes on without them.
+            if number % 2 == 0 {
+                tokio::task::yield_now().await;
+                asks.abort();
+            }
+        }
+        assert!(silent.load(Ordering::Relaxed) >= before, "{plugin}");
+        tokio::time::timeout(BOUNDS.total, async {
+            while silent.load(Ordering::Relaxed) < most {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await
+        .unwrap();
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(silent.load(Ordering::Relaxed), most, "{plugin}");
+    }
+    let response = send("b", "one", "localhost".into()).await.unwrap();
+    assert_eq!(response.body, "reached");
 }

@@ -194,6 +194,32 @@ async fn a_request_whose_secret_is_missing_is_not_sent_without_it() {
     let failure = send(&peer, &kept, get(&url(&peer, "/v1"))).await.unwrap_err();
     assert_eq!((failure.code, failure.in_doubt), (Code::ConfigurationError, false));
     assert!(failure.why.starts_with("the secret `token` is not there"), "{}", failure.why);
+    // Nor one to which it does not belong, if that host may know it: what came back could not be looked through.
+    let failure = send(&peer, &kept, get(&url(&peer, "/v2"))).await.unwrap_err();
+    assert_eq!((failure.code, failure.in_doubt), (Code::ConfigurationError, false));
     assert_eq!(peer.connections(), 0);
-    send(&peer, &kept, get(&url(&peer, "/v2"))).await.unwrap();
+    send(&peer, &kept, get(&format!("http://other.localhost:{}/", peer.port))).await.unwrap();
+}
+
+#[tokio::test]
+async fn promise_7_a_secret_that_was_rotated_or_is_gone_is_masked_all_the_same() {
+    const NEW: &str = "another secret of enough length";
+    let peer = serve(None, |_| answer(format!("{VALUE} {NEW}"))).await;
+    let kept = kept(&usage(&peer, "'bearer'"));
+    let (path, egress) = (kept.dir.path().join("token"), here());
+    let rules = ["localhost", "other.localhost"].map(|host| format!("http://{host}:{}", peer.port));
+    let rules: Vec<_> = rules.iter().map(String::as_str).collect();
+    let told = async |url: String| {
+        let response = send_with(&egress, &rules, std::slice::from_ref(&kept.secret), &BOUNDS, get(&url)).await;
+        String::from_utf8(response.unwrap().body.to_vec()).unwrap()
+    };
+    // Nobody was told the new one yet.
+    assert_eq!(told(url(&peer, "/v1")).await, format!("[secret:token] {NEW}"));
+    std::fs::write(&path, NEW).unwrap();
+    for url in [url(&peer, "/v1"), url(&peer, "/stored")] {
+        assert_eq!(told(url).await, "[secret:token] [secret:token]");
+    }
+    // A host that it never went to may have it of another.
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(told(format!("http://other.localhost:{}/", peer.port)).await, "[secret:token] [secret:token]");
 }

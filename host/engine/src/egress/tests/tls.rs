@@ -1,7 +1,10 @@
 //! Whom we believe.
 
+use std::process::Command;
+
 use super::peer::{Authority, answer, serve};
 use super::{egress_by, get, send};
+use crate::egress::tls::Tls;
 use crate::egress::{Code, Egress, HttpConfig};
 
 fn trusting(authority: &Authority, names: &[(&str, &[&str])]) -> Egress {
@@ -59,4 +62,31 @@ fn certificates_that_cannot_be_read_are_said_so_at_once() {
         assert!(error.contains(file) && error.contains(why), "{error}");
     }
     assert!(Egress::new(&HttpConfig::default()).is_ok());
+}
+
+/// Where the system's certificates are is said by the environment, which a test may not change: so in a process of its own.
+#[tokio::test]
+async fn the_systems_certificates_are_read_again_when_they_could_not_be_read() {
+    const PLACE: &str = "SSL_CERT_FILE";
+    const THIS: &str = "egress::tests::tls::the_systems_certificates_are_read_again_when_they_could_not_be_read";
+    const MARK: &str = "LONGHAUL_TEST_CERTIFICATES";
+    if std::env::var_os(MARK).is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let again = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", THIS])
+            .envs([(MARK, "1".as_ref()), (PLACE, dir.path().join("all.pem").as_os_str())])
+            .env("SSL_CERT_DIR", dir.path().join("none"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&again.stdout);
+        assert!(again.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let tls = Tls::new(None).unwrap();
+    let error = tls.origin().await.unwrap_err();
+    assert!(error.starts_with("there is nobody to trust"), "{error}");
+    let authority = Authority::new();
+    std::fs::copy(authority.trusted().ca.unwrap(), std::env::var_os(PLACE).unwrap()).unwrap();
+    tls.origin().await.unwrap();
+    tls.proxy().await.unwrap();
 }
