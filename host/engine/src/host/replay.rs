@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Host;
 use super::plugins::of;
 use crate::plugin::{Plugin, Ready};
-use crate::runner::{Replayed, blocking};
+use crate::runner::{Replayed, Runner, blocking};
 use crate::store::{self, PluginRow};
 use crate::task::TaskId;
 use crate::{Diverged, Error, Heard};
@@ -123,10 +123,14 @@ impl Host {
         let found = self.read(move |runner| Ok(runner.store.read(|sql| store::unfinished(sql, &name))?)).await?;
         let mut tasks = Vec::with_capacity(found.len());
         for (n, namespace) in found {
-            let row = self.read(move |runner| Ok(runner.store.read(|sql| store::run_row(sql, n))?)).await?;
+            let build = ready.clone();
+            let judged = move |runner: &Runner| {
+                let row = runner.store.read(|sql| store::run_row(sql, n))?;
+                Ok(row.map(|row| (unfit(&build, &row), row)))
+            };
             // It may have ended, and been removed, meanwhile.
-            let Some(row) = row else { continue };
-            let upgrade = match unfit(&ready, &row) {
+            let Some((unfit, row)) = self.read(judged).await? else { continue };
+            let upgrade = match unfit {
                 Some(why) => Upgrade::Unjudged { why },
                 None => match self.runner().would_go_on(n, &ready).await {
                     Ok(Ok(entries)) => Upgrade::GoesOn { entries },

@@ -1,6 +1,7 @@
 //! Starting a task: everything that could refuse it is asked before it is taken.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -12,6 +13,7 @@ use crate::json::DEPTH;
 use crate::limits::LIFE;
 use crate::plugin::{Grants, Manifest, NeedKind, Ready};
 use crate::policy::{Asker, NAMESPACE_BYTES, Policy, SETTING_BYTES};
+use crate::runner::check::accept;
 use crate::runner::{Entrant, Full, Lane, Whose, trace};
 use crate::store::{self, Inserted, Locality, NewRow};
 use crate::task::{RetryPolicy, TaskId};
@@ -56,7 +58,7 @@ impl Host {
             Err(_) if remembered => return Ok(None),
             ready => ready?,
         };
-        let row = self.row(new, &ready, &policy)?;
+        let row = self.row(new, &ready, &policy).await?;
         let lane = Lane::new(&row.namespace, &row.digest);
         // Until the task stands in line, or is not taken.
         let _room = match runner.admit(&lane) {
@@ -105,7 +107,7 @@ impl Host {
         Ok((digest, false))
     }
 
-    fn row(&self, new: &NewTask, ready: &Ready, policy: &Policy) -> Result<NewRow, Error> {
+    async fn row(&self, new: &NewTask, ready: &Arc<Ready>, policy: &Policy) -> Result<NewRow, Error> {
         let runner = self.runner();
         let manifest = &ready.manifest;
         let allowed = runner.limits.of(policy, &self.namespace, &manifest.name)?;
@@ -114,7 +116,7 @@ impl Host {
             tool: new.tool.clone(),
             problem: format!("it can't be written as JSON: {problem}"),
         })?;
-        let input = ready.accept(&new.tool, given, &limits)?;
+        let input = accept(ready, &new.tool, given, &limits).await?;
         policy.pinned(Some(&self.namespace), &manifest.name, &ready.digest)?;
         let grants = new.grants()?;
         self.granted(new, &grants, ready, policy)?;

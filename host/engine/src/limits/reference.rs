@@ -21,6 +21,10 @@ This page is written from the table in `host/engine/src/limits/table.rs`.
 ";
 
 const HOST: &str = "
+One limit is in no table, because no value of it would be of use to anybody: holding an input or an output to its tool's schema takes 20 million steps at most. What the schema may look at, at each value, times how many values there are is
+known before any of it is done; a value for which that is more is not valid. It is far more than four mebibytes need under any schema that people write: a list of ten thousand numbers to choose from, not texts or integers, for each of
+thousands of values, is what it is about.
+
 ## Of the host
 
 What any guest, or any file that is installed, may use. Fixed when the host opens; and so is the most that `memory` and `table_elements` can be raised to.

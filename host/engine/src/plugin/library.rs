@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, watch};
 
@@ -13,10 +12,9 @@ use super::cache::{Cache, KEY};
 use super::{CompiledSchema, Compiler, Manifest, Starter};
 use crate::clock::{SimulatedClock, Timestamp};
 use crate::journal::Recorder;
-use crate::limits::{HostLimit, HostLimits, Limit, Limits, Near};
-use crate::sandbox::{self, Crowded, How, Inbox, Instance, Loaded, Opened, Run, Sandbox, Seed, Stop};
+use crate::limits::{HostLimit, HostLimits, Limits, Near};
+use crate::sandbox::{self, Crowded, How, Instance, Loaded, Opened, Run, RunParts, Sandbox, Seed, Stop};
 use crate::task::{Broke, TaskId};
-use crate::testing::CrashPlan;
 use crate::{Error, PluginError};
 
 /// How often one that describes itself is looked at.
@@ -65,19 +63,9 @@ impl Ready {
         Ok(Some(schemas.get_or_init(|| Schemas { input, output })))
     }
 
-    /// The input as it is kept, if there is such a tool and it takes that.
-    pub fn accept(&self, tool: &str, input: &Value, limits: &Limits) -> Result<String, Error> {
-        let Some(schemas) = self.schemas(tool)? else {
-            let has = self.manifest.tools.iter().map(|tool| tool.name.clone()).collect();
-            return Err(Error::UnknownTool { plugin: self.manifest.name.clone(), tool: tool.to_owned(), has });
-        };
-        let refused = |problem| Error::Input { tool: tool.to_owned(), problem };
-        let text = input.to_string();
-        if text.len() as u64 > limits.input {
-            return Err(refused(format!("it has {} bytes as JSON ({})", text.len(), limits.said(Limit::input))));
-        }
-        schemas.input.check(input).map_err(refused)?;
-        Ok(text)
+    /// Whether a tool's schemas are compiled, if there is such a tool.
+    pub fn has_compiled(&self, tool: &str) -> bool {
+        self.schemas.get(tool).is_none_or(|schemas| schemas.get().is_some())
     }
 }
 
@@ -244,22 +232,22 @@ impl Library {
         let (requests, _) = mpsc::unbounded_channel();
         let (_, never) = watch::channel(false);
         let epoch = Timestamp::from_millis(0);
-        let run = Arc::new(Run::new(
+        let run = Arc::new(Run::new(RunParts {
             recorder,
-            Arc::new(Inbox::default()),
-            Arc::new(SimulatedClock::at(epoch)),
-            TaskId(String::new()),
-            epoch,
-            Box::new(|_| None),
-            self.limits,
-            Near::default(),
-            Opened::default(),
-            Arc::default(),
-            Crowded::never(),
-            never,
+            inbox: Arc::default(),
+            clock: Arc::new(SimulatedClock::at(epoch)),
+            task: TaskId(String::new()),
+            created_at: epoch,
+            settings: Box::new(|_| None),
+            limits: self.limits,
+            near: Near::default(),
+            opened: Opened::default(),
+            warm: Arc::default(),
+            crowded: Crowded::never(),
+            stopping: never,
             requests,
-            Arc::new(CrashPlan::default()),
-        ));
+            crash: Arc::default(),
+        }));
         let wasi = sandbox::wasi_context(&run, &Seed::new([0; 32], 0));
         let instance = Instance::new(loaded, run, wasi, self.host.describe_fuel);
         instance.map_err(|(_, message)| PluginError::Describe(message))

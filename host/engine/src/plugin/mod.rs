@@ -11,7 +11,7 @@ pub(crate) use cache::{KEY as CODE_KEY, Seal, create_private_dir, is_private, re
 pub use compiler::compile_child;
 pub(crate) use compiler::{Compiler, Starter};
 pub(crate) use grants::Grants;
-pub(crate) use library::{Library, Ready, digest_of};
+pub(crate) use library::{Library, Ready, Schemas, digest_of};
 pub(crate) use manifest::is_plugin_name;
 pub use manifest::{Hints, Manifest, Need, NeedKind, Pace, Tool};
 pub(crate) use schema::CompiledSchema;

@@ -64,21 +64,27 @@ impl CompiledSchema {
         Ok(Self(Arc::new(Inner { validator, cost })))
     }
 
-    /// Whether the value is valid, or else what is wrong and where (a JSON pointer into the value).
+    /// Whether checking the value may take longer than the other tasks of an async thread should wait.
+    pub(crate) fn takes_long(&self, value: &Value) -> bool {
+        Size::of(value).is_some_and(|size| self.0.cost.takes_long(&size) && self.0.cost.admit(&size).is_ok())
+    }
+
+    /// Whether the value is valid, or else what is wrong and where (a JSON pointer into the value). It takes seconds at most.
     pub(crate) fn check(&self, value: &Value) -> Result<(), String> {
         let Inner { validator, cost } = &*self.0;
         let size = Size::of(value).ok_or("the value is nested too deeply")?;
+        cost.admit(&size)?;
         if validator.is_valid(value) {
             return Ok(());
         }
         // To tell what is wrong takes far more than to find that something is: subschemas are looked at again without
         // remembering what was found, and every problem is held in memory at once.
-        if cost.can_list_problems(size) {
+        if cost.can_list_problems(&size) {
             let problems: Vec<_> =
                 validator.iter_errors(value).take(MOST_PROBLEMS).map(|error| said(&error).to_string()).collect();
             return Err(problems.join("; "));
         }
-        if cost.can_find_a_problem(size)
+        if cost.can_find_a_problem(&size)
             && let Err(error) = validator.validate(value)
         {
             return Err(said(&error).to_string());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Runner;
+use super::check::accept;
 use crate::error::remedy;
 use crate::limits::{Limit, Limits};
 use crate::plugin::{Manifest, NeedKind, Ready};
@@ -90,7 +91,7 @@ impl Runner {
         let ready = self.ready(&digest).await?;
         let own = self.limits.of(&policy, &parent.namespace, plugin)?;
         let limits = limits.min(&own.most);
-        let input = ready.accept(tool, &input, &limits)?;
+        let input = accept(&ready, tool, &input, &limits).await?;
         // Settings that came with its parent's start are its parent's own.
         let (namespace, grants, settings) = (&parent.namespace, &parent.grants, &BTreeMap::new());
         policy.rights(Asker { manifest: &ready.manifest, namespace, grants, settings }).suffice(&ready.manifest)?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::check::checked;
 use super::segment::{Purpose, Segment};
 use super::{PAUSE, Runner};
 use tracing::Instrument as _;
@@ -10,11 +11,12 @@ use tracing::Instrument as _;
 use crate::clock::Timestamp;
 use crate::journal::Diverged;
 use crate::limits::{DEATHS, Limit};
+use crate::plugin::Ready;
 use crate::sandbox::{Control, Export, How, Interrupted, Returned, Stop};
 use crate::store::{self, Rebuild, RunRow, Step, Taken};
 use crate::task::{
-    Broke, ErrorClass, ErrorKind, LifeEvent, Misfit, Output, TaskError, TaskState, Verdict, Waiting, WaitingOn,
-    cancel_delay, ticket_delay,
+    Broke, ErrorClass, ErrorKind, LifeEvent, Misfit, TaskError, TaskState, Verdict, Waiting, WaitingOn, cancel_delay,
+    ticket_delay,
 };
 use crate::{Error, StoreError};
 
@@ -163,7 +165,7 @@ impl Runner {
     async fn after(
         self: &Arc<Self>,
         row: &RunRow,
-        ready: &crate::plugin::Ready,
+        ready: &Arc<Ready>,
         how: How,
         mut step: Step,
         unreplayed: Option<Diverged>,
@@ -182,7 +184,7 @@ impl Runner {
                 fail(&mut step, Broke::ReplayDiverged, String::new());
                 step.outcome = unreplayed.as_ref().map(diverged_error).map(Err);
             }
-            How::Returned(Returned::Done(output)) => match checked(ready, row, &output) {
+            How::Returned(Returned::Done(output)) => match checked(ready, &row.tool, &output).await? {
                 Ok(()) => {
                     step.event = Some(LifeEvent::Returned(Verdict::Done));
                     step.outcome = Some(Ok(output));
@@ -416,17 +418,6 @@ fn broken(row: &RunRow, broke: Broke, message: String) -> Result<Step, Error> {
         outcome: Some(Err(run_error(broke, message))),
         ..Step::default()
     })
-}
-
-pub(super) fn checked(ready: &crate::plugin::Ready, row: &RunRow, output: &Output) -> Result<(), String> {
-    let schemas = ready.schemas(&row.tool).map_err(|error| error.to_string())?;
-    let Some(schema) = schemas.and_then(|schemas| schemas.output.as_ref()) else { return Ok(()) };
-    let Some(structured) = &output.structured else {
-        return Err("the tool declares an output schema and returned no structured output".into());
-    };
-    schema
-        .check(structured)
-        .map_err(|problem| format!("what it returned is not valid against its output schema: {problem}"))
 }
 
 fn run_error(broke: Broke, message: String) -> TaskError {

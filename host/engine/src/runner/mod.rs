@@ -1,5 +1,6 @@
 //! Running tasks: the line they stand in, the timers that wake them, and taking over what nobody runs.
 
+pub(crate) mod check;
 mod children;
 mod counts;
 mod drive;

@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::Runner;
 use super::children::Wanted;
 use super::drive::rand_seed;
 use super::http::UnderWay;
+use super::{Runner, blocking};
 use crate::clock::Timestamp;
 use crate::journal::{Body, Diverged, EventKind, NewEntry, Recorder, StoredEntry};
 use crate::limits::{CANCEL_GRACE, Limit, UNCOMMITTED_BYTES};
 use crate::plugin::{Grants, Ready};
 use crate::policy::Asker;
 use crate::sandbox::{
-    Act, ChildReady, Crowded, Export, GuestCall, How, Inbox, Instance, Opened, Outcome, Refusal, Request, Run, Seed,
-    Settings, Stop, wasi_context,
+    Act, ChildReady, Crowded, Export, GuestCall, How, Inbox, Instance, Opened, Outcome, Refusal, Request, Run,
+    RunParts, Seed, Settings, Stop, wasi_context,
 };
 use crate::store::{self, HttpUse, NewRow, RunRow, Step, Taken};
 use crate::task::{Broke, Misfit, Waiting};
@@ -38,6 +38,9 @@ const CHARGE: Duration = Duration::from_secs(1);
 
 /// Fuel that one call of `cancel-task` may use.
 const CANCEL_FUEL: u64 = 10_000_000_000;
+
+/// Bytes that are read from disk sooner than another thread is woken to do it. More is read there, and holds up nobody.
+const SHORT: u64 = 64 << 10;
 
 type Written = Pin<Box<dyn Future<Output = Result<Result<Taken, Misfit>, StoreError>> + Send>>;
 
@@ -108,40 +111,40 @@ impl<'a> Segment<'a> {
             1 if !another => seed,
             _ => runner.store.read(|sql| store::first_seed(sql, row.n))?,
         };
-        let recorded = match fresh || another || purpose == Purpose::Cancel {
-            true => Vec::new(),
-            false => runner.store.read(|sql| store::of_segment(sql, row.n, row.segment_seq))?,
+        let since = (!another && purpose == Purpose::Run).then_some(row.segment_seq);
+        let (task, sends, from) = (row.n, row.http.exchanges > 0, runner.clone());
+        let before = match row.journal_bytes {
+            _ if fresh => Ok(Before { recorder: Recorder::new(Vec::new()), opened: Opened::default(), replays: false }),
+            ..=SHORT => before(runner, task, since, sends),
+            _ => blocking(move || Ok(before(&from, task, since, sends))).await?,
         };
-        if !recorded.is_empty() {
+        let Before { recorder, opened, replays } = before?;
+        if replays {
             runner.counts.replayed();
         }
-        let opened = match fresh {
-            true => Opened::default(),
-            false => opened_before(runner, row, &recorded)?,
-        };
-        let recorder = match Recorder::new(recorded) {
-            Ok(recorder) => recorder.progress_rate(row.limits.progress_rate),
+        let recorder = match recorder {
+            Ok(recorder) => recorder,
             Err(seq) => return Ok(Err((Broke::Host, format!("entry {seq} of its journal can't be read")))),
         };
         let (sender, requests) = mpsc::unbounded_channel();
         let (namespace, plugin) = (row.namespace.clone(), row.digest.clone());
         let crowded = Crowded { crowd: runner.crowd.subscribe(), namespace, plugin };
-        let run = Arc::new(Run::new(
-            recorder,
+        let run = Arc::new(Run::new(RunParts {
+            recorder: recorder.progress_rate(row.limits.progress_rate),
             inbox,
-            runner.clock.clone(),
-            row.id.clone(),
-            row.created_at,
-            settings(runner, row, ready, task_seed),
-            row.limits,
-            row.near,
+            clock: runner.clock.clone(),
+            task: row.id.clone(),
+            created_at: row.created_at,
+            settings: settings(runner, row, ready, task_seed),
+            limits: row.limits,
+            near: row.near,
             opened,
-            runner.warm.clone(),
+            warm: runner.warm.clone(),
             crowded,
-            runner.stopping.subscribe(),
-            sender,
-            runner.crash.clone(),
-        ));
+            stopping: runner.stopping.subscribe(),
+            requests: sender,
+            crash: runner.crash.clone(),
+        }));
         let wasi = wasi_context(&run, &Seed::new(seed, row.segment));
         // Cleaning up must be possible when the fuel ran out.
         let fuel = if purpose == Purpose::Cancel { CANCEL_FUEL } else { row.limits.fuel.saturating_sub(row.fuel) };
@@ -256,10 +259,7 @@ impl<'a> Segment<'a> {
                         }
                     }
                     (Purpose::Run, Request::Kept { seq, done }) => {
-                        let kept = self.runner.store.read(|sql| store::kept(sql, self.row.n, seq))?;
-                        if let Some(kept) = kept {
-                            let _ = done.send(kept);
-                        }
+                        self.runner.hand_over(self.row.n, seq, done)?;
                     }
                     (Purpose::Run, Request::Outcome { handle, done }) => {
                         let outcome = self.runner.store.read(|sql| store::outcome(sql, self.row.n, handle))?;
@@ -399,6 +399,33 @@ fn step(row: &RunRow, run: &Run, left: &mut Left, control: &crate::sandbox::Cont
     Step { lease: row.lease, entries, running: true, child, seed, burned, run_ms, memory, http, ..Step::default() }
 }
 
+impl Runner {
+    /// Gives a guest what an entry keeps beside what readers see of it.
+    pub(super) fn hand_over(
+        self: &Arc<Self>,
+        task: i64,
+        seq: u64,
+        done: oneshot::Sender<Vec<u8>>,
+    ) -> Result<(), StoreError> {
+        let read = move |runner: &Self| {
+            if let Some(kept) = runner.store.read(|sql| store::kept(sql, task, seq))? {
+                // If there is nobody who listens, the guest has been stopped meanwhile.
+                let _ = done.send(kept);
+            }
+            Ok(())
+        };
+        if self.store.read(|sql| store::kept_bytes(sql, task, seq))? <= SHORT {
+            return read(self);
+        }
+        let runner = self.clone();
+        tokio::task::spawn_blocking(move || {
+            // The guest's call ends with `Abandoned`.
+            read(&runner).unwrap_or_else(|error| tracing::warn!("task {task}: {error}"));
+        });
+        Ok(())
+    }
+}
+
 /// The settings of a task, each as it is when the guest asks for it; and what stands for its secrets, where that is how they
 /// are placed.
 fn settings(runner: &Runner, row: &RunRow, ready: &Arc<Ready>, seed: [u8; 32]) -> Settings {
@@ -413,18 +440,37 @@ fn settings(runner: &Runner, row: &RunRow, ready: &Arc<Ready>, seed: [u8; 32]) -
     })
 }
 
+/// What a segment goes on from.
+struct Before {
+    /// Or the entry that can't be read.
+    recorder: Result<Recorder, u64>,
+    opened: Opened,
+    /// Something is recorded.
+    replays: bool,
+}
+
+/// Reads it, from the entry `since` on if anything of the segment is recorded. `sends`: the task has sent HTTP requests.
+fn before(runner: &Runner, task: i64, since: Option<u64>, sends: bool) -> Result<Before, StoreError> {
+    let recorded = match since {
+        Some(since) => runner.store.read(|sql| store::of_segment(sql, task, since))?,
+        None => Vec::new(),
+    };
+    let (opened, replays) = (opened_before(runner, task, sends, &recorded)?, !recorded.is_empty());
+    Ok(Before { recorder: Recorder::new(recorded), opened, replays })
+}
+
 /// What a task had opened before its current segment, of which `recorded` is left.
-fn opened_before(runner: &Runner, row: &RunRow, recorded: &[StoredEntry]) -> Result<Opened, StoreError> {
+fn opened_before(runner: &Runner, task: i64, sends: bool, recorded: &[StoredEntry]) -> Result<Opened, StoreError> {
     let here = |is: fn(&EventKind) -> bool| {
         recorded.iter().filter(|entry| matches!(&entry.body, Body::Event(kind, _) if is(kind))).count() as u32
     };
-    let questions = runner.store.read(|sql| store::replies(sql, row.n))?.len() as u32;
-    let children = runner.store.read(|sql| store::children_started(sql, row.n))?;
-    let keys = match row.http.exchanges {
-        0 => HashSet::new(),
-        _ => {
+    let questions = runner.store.read(|sql| store::replies(sql, task))?.len() as u32;
+    let children = runner.store.read(|sql| store::children_started(sql, task))?;
+    let keys = match sends {
+        false => HashSet::new(),
+        true => {
             let first = recorded.first().map_or(u64::MAX, |entry| entry.seq);
-            runner.store.read(|sql| store::keys_before(sql, row.n, first))?
+            runner.store.read(|sql| store::keys_before(sql, task, first))?
         }
     };
     Ok(Opened {

@@ -20,6 +20,6 @@ pub(crate) use http::{Outcome, Sent};
 pub(crate) use inbox::Inbox;
 pub(crate) use instance::{Control, Export, How, Instance, Stop};
 pub(crate) use load::{Loaded, chain, check, compile, engine_key, load};
-pub(crate) use run::{Act, ChildReady, Interrupted, Opened, Refusal, Request, Run, Settings};
+pub(crate) use run::{Act, ChildReady, Interrupted, Opened, Refusal, Request, Run, RunParts, Settings};
 pub(crate) use warm::{Crowd, Crowded, Warm};
 pub(crate) use wasi::{Seed, context as wasi_context};

@@ -52,6 +52,24 @@ pub(crate) struct Run {
     near: Mutex<Near>,
 }
 
+/// What a run begins with; see the fields of [`Run`].
+pub(crate) struct RunParts {
+    pub recorder: Recorder,
+    pub inbox: Arc<Inbox>,
+    pub clock: Arc<dyn Clock>,
+    pub task: TaskId,
+    pub created_at: Timestamp,
+    pub settings: Settings,
+    pub limits: Limits,
+    pub near: Near,
+    pub opened: Opened,
+    pub warm: Arc<Warm>,
+    pub crowded: Crowded,
+    pub stopping: watch::Receiver<bool>,
+    pub requests: mpsc::UnboundedSender<Request>,
+    pub crash: Arc<CrashPlan>,
+}
+
 /// How many questions and children earlier segments of a task have opened, and the keys of their answered HTTP requests.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Opened {
@@ -139,43 +157,26 @@ pub(crate) enum Interrupted {
 }
 
 impl Run {
-    #[expect(clippy::too_many_arguments, reason = "each is one fact of the run, and there is one caller")]
-    pub fn new(
-        recorder: Recorder,
-        inbox: Arc<Inbox>,
-        clock: Arc<dyn Clock>,
-        task: TaskId,
-        created_at: Timestamp,
-        settings: Settings,
-        limits: Limits,
-        near: Near,
-        opened: Opened,
-        warm: Arc<Warm>,
-        crowded: Crowded,
-        stopping: watch::Receiver<bool>,
-        requests: mpsc::UnboundedSender<Request>,
-        crash: Arc<CrashPlan>,
-    ) -> Self {
-        let recorder = Mutex::new(recorder);
+    pub fn new(parts: RunParts) -> Self {
         Self {
-            recorder,
-            inbox,
-            clock,
-            task,
-            created_at,
-            settings,
-            limits,
-            opened,
-            warm,
+            recorder: Mutex::new(parts.recorder),
+            inbox: parts.inbox,
+            clock: parts.clock,
+            task: parts.task,
+            created_at: parts.created_at,
+            settings: parts.settings,
+            limits: parts.limits,
+            opened: parts.opened,
+            warm: parts.warm,
             memory: Arc::default(),
             spent: AtomicU64::new(0),
-            crowded,
-            stopping,
-            requests,
-            crash,
+            crowded: parts.crowded,
+            stopping: parts.stopping,
+            requests: parts.requests,
+            crash: parts.crash,
             parked: Mutex::default(),
             outside: AtomicU32::new(0),
-            near: Mutex::new(near),
+            near: Mutex::new(parts.near),
         }
     }
 

@@ -1,7 +1,9 @@
 //! Guests that are out for trouble: they harm nobody but their own task.
 
-use crate::common::{Guest, ask, begin, event, failure, host, say, structured};
-use longhaul::{ErrorClass, Event, EventKind, Host, LogStream, NewTask, TaskId, TaskState};
+use std::time::{Duration, Instant};
+
+use crate::common::{Guest, ask, begin, event, failure, host, manifest, say, structured};
+use longhaul::{Error, ErrorClass, Event, EventKind, Host, LogStream, NewTask, TaskId, TaskState};
 use serde_json::json;
 
 async fn open() -> (tempfile::TempDir, Host) {
@@ -208,6 +210,72 @@ async fn an_output_that_is_not_what_was_promised_breaks_the_contract() {
     let message = breaks_a_limit(&host, &Guest::new(&structured(2048, 4)).text(2048, "nope")).await;
     assert!(message.contains("not JSON"), "{message}");
     completed(&host, &promises(&structured(2048, 7)).text(2048, r#"{"n":1}"#)).await;
+}
+
+/// A manifest for a tool that takes and returns lists of one of so many numbers, that are looked through one by one.
+fn of_long_choices(of: impl Fn(&str) -> String, length: u32) -> String {
+    let choices: Vec<_> = (10..length + 10).map(|choice| choice.to_string()).collect();
+    let list = format!(r#"{{"type":"array","items":{{"enum":[0.5,{},7]}}}}"#, choices.join(","));
+    manifest("test", "run").replacen(r#""inputSchema":{"type":"object"}"#, &of(&list), 1)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promise_6_what_would_take_the_host_too_long_to_check_is_refused() {
+    let (_dir, host) = open().await;
+    let sevens = |count: usize| format!("[7{}]", ",7".repeat(count - 1));
+    let output = |count: usize| {
+        let text = sevens(count);
+        let guest = Guest::new(&structured(131_072, text.len() as u32)).text(131_072, &text);
+        let of = |list: &str| format!(r#""outputSchema":{list},"inputSchema":{{"type":"object"}}"#);
+        Guest { manifest: of_long_choices(of, 8_000), ..guest }
+    };
+    completed(&host, &output(1_000)).await;
+    let message = breaks_a_limit(&host, &output(200_000)).await;
+    assert!(message.contains("against its output schema: checking it could take 16"), "{message}");
+    assert!(message.contains("value and schema are too large for one another; give a smaller value"), "{message}");
+
+    let of = |list: &str| format!(r#""inputSchema":{{"type":"object","properties":{{"list":{list}}}}}"#);
+    let guest = Guest { manifest: of_long_choices(of, 8_000), ..Guest::new("") };
+    let plugin = host.install(guest.build()).await.unwrap();
+    let start = async |count: usize| {
+        let input: serde_json::Value = serde_json::from_str(&format!(r#"{{"list":{}}}"#, sevens(count))).unwrap();
+        host.start(NewTask::new(&plugin.digest, "run").input(input)).await
+    };
+    start(1_000).await.unwrap();
+    let error = start(200_000).await.unwrap_err();
+    assert!(matches!(&error, Error::Input { problem, .. } if problem.contains("checking it could take 16")), "{error}");
+    host.shutdown().await;
+}
+
+/// On one thread: what is checked there keeps everything else waiting until it is done.
+#[tokio::test]
+async fn promise_6_a_large_value_is_checked_beside_other_work() {
+    let (_dir, host) = open().await;
+    let of = |list: &str| format!(r#""inputSchema":{{"type":"object","properties":{{"list":{list}}}}}"#);
+    let guest = Guest { manifest: of_long_choices(of, 8_000), ..Guest::new("") };
+    let plugin = host.install(guest.build()).await.unwrap();
+    host.start(NewTask::new(&plugin.digest, "run").input(json!({"list": [7]}))).await.unwrap();
+    let input = json!({"list": vec![7; 2_400]});
+    let (mut whole, mut longest) = (Duration::ZERO, Duration::ZERO);
+    for _ in 0..10 {
+        let begun = Instant::now();
+        let mut last = begun;
+        let starts = host.start(NewTask::new(&plugin.digest, "run").input(input.clone()));
+        tokio::pin!(starts);
+        loop {
+            tokio::select! {
+                started = &mut starts => break drop(started.unwrap()),
+                // A task beside it that does a little again and again.
+                () = tokio::task::yield_now() => {}
+            }
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+        }
+        longest = longest.max(last.elapsed());
+        whole += begun.elapsed();
+    }
+    // Checked here, each would have been one pause, nearly as long as its start: a tenth of the whole.
+    assert!(longest < whole / 20, "{longest:?} of {whole:?}");
 }
 
 /// What could be written and not be read back would make the task, and every list that it is in, unreadable.

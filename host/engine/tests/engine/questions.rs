@@ -254,6 +254,8 @@ async fn a_question_that_breaks_the_contract_is_malformed_and_nobody_is_asked() 
         r#"{"type":"object"}"#,
         r#"{"type":"object","properties":{"a":{"type":"object","properties":{}}}}"#,
         r#"{"type":"string","pattern":"(a+)+"}"#,
+        // What would take the host long to hold an answer to.
+        r#"{"type":"array","items":{"enum":[0.5,1,2,3]}}"#,
     ] {
         let call = ask(None).replace("(i32.const 18)", &format!("(i32.const {})", schema.len()));
         let outcome = [say("(i32.load8_u (i32.const 3000))"), say("(i32.load8_u (i32.const 3004))")].concat();

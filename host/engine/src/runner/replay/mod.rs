@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::Runner;
+use super::{Runner, blocking};
 use crate::Error;
 use crate::journal::{Diverged, Heard};
 use crate::plugin::Ready;
@@ -57,7 +57,7 @@ impl Runner {
         until: u64,
         hear: &mut (dyn FnMut(Heard) + Send),
     ) -> Result<Replayed, Error> {
-        let Kept { row, plan, inbox } = self.kept(task, until)?;
+        let Kept { row, plan, inbox } = self.journal_of(task, until).await?;
         let ready = match another {
             Some(ready) => ready,
             None => self.ready(&row.digest).await?,
@@ -103,7 +103,7 @@ impl Runner {
         task: i64,
         another: &Arc<Ready>,
     ) -> Result<Result<usize, Diverged>, Error> {
-        let Kept { row, mut plan, inbox } = self.kept(task, u64::MAX)?;
+        let Kept { row, mut plan, inbox } = self.journal_of(task, u64::MAX).await?;
         let present = plan.segments.pop().filter(|planned| planned.end == End::Open && planned.replays());
         // What it does next it begins afresh.
         let Some(planned) = present else { return Ok(Ok(0)) };
@@ -111,6 +111,11 @@ impl Runner {
         let mut burned = Burned { fuel: row.fuel, exact: true };
         let done = self.run_again(&row, another, planned, &inbox, &mut burned, &mut |_| {}).await?;
         Ok(done.outcome.map(|()| entries))
+    }
+
+    async fn journal_of(self: &Arc<Self>, task: i64, until: u64) -> Result<Kept, Error> {
+        let runner = self.clone();
+        blocking(move || runner.kept(task, until)).await
     }
 
     fn kept(&self, task: i64, until: u64) -> Result<Kept, Error> {

@@ -10,10 +10,10 @@ use crate::Error;
 use crate::journal::{Diverged, Heard, Recorder, clip};
 use crate::plugin::Ready;
 use crate::runner::Runner;
-use crate::runner::drive::checked;
+use crate::runner::check::checked;
 use crate::runner::segment::call;
 use crate::sandbox::{
-    Crowded, How, Inbox, Instance, Interrupted, Opened, Request, Returned, Run, Seed, Stop, wasi_context,
+    Crowded, How, Inbox, Instance, Interrupted, Opened, Request, Returned, Run, RunParts, Seed, Stop, wasi_context,
 };
 use crate::store::{self, RunRow};
 use crate::task::{Broke, ErrorClass, Output};
@@ -43,7 +43,7 @@ impl Runner {
     pub(super) async fn run_again(
         self: &Arc<Self>,
         row: &RunRow,
-        ready: &Ready,
+        ready: &Arc<Ready>,
         planned: Planned,
         inbox: &Arc<Inbox>,
         burned: &mut Burned,
@@ -101,7 +101,12 @@ impl Runner {
             ));
         }
         run.recorder().finish(row.created_at);
-        let outcome = compare(&planned.end, &how, &run.recorder(), ready, row);
+        // What its result is worth is judged live, and so here.
+        let accepted = match &how {
+            How::Returned(Returned::Done(output)) => checked(ready, &row.tool, output).await?.is_ok(),
+            _ => true,
+        };
+        let outcome = compare(&planned.end, &how, &run.recorder(), accepted);
         burned.fuel = burned.fuel.saturating_add(fuel);
         burned.exact &= planned.end != End::Open;
         // What it said beyond its journal is part of how it diverged, and of nothing else.
@@ -116,7 +121,7 @@ impl Runner {
 
     /// What became of a child is in the child's journal, and a response in an entry that is not read before it is needed: so
     /// a replay reads them too. It is given nothing else.
-    fn tell(&self, task: i64, request: Request) {
+    fn tell(self: &Arc<Self>, task: i64, request: Request) {
         // If there is nobody who listens, the guest has been stopped meanwhile.
         match request {
             Request::Outcome { handle, done } => {
@@ -125,9 +130,7 @@ impl Runner {
                 }
             }
             Request::Kept { seq, done } => {
-                if let Ok(Some(kept)) = self.store.read(|sql| store::kept(sql, task, seq)) {
-                    let _ = done.send(kept);
-                }
+                let _ = self.hand_over(task, seq, done);
             }
             Request::Write { .. } | Request::Child { .. } | Request::Send(_) => {}
         }
@@ -142,30 +145,27 @@ impl Runner {
         requests: mpsc::UnboundedSender<Request>,
     ) -> Run {
         let (_, never) = watch::channel(false);
-        let warm = Arc::default();
-        let clock = self.clock.clone();
-        let crash = Arc::default();
-        Run::new(
+        Run::new(RunParts {
             recorder,
-            inbox.clone(),
-            clock,
-            row.id.clone(),
-            row.created_at,
-            Box::new(|_| None),
-            row.limits,
-            row.near,
-            Opened::default(),
-            warm,
-            Crowded::never(),
-            never,
+            inbox: inbox.clone(),
+            clock: self.clock.clone(),
+            task: row.id.clone(),
+            created_at: row.created_at,
+            settings: Box::new(|_| None),
+            limits: row.limits,
+            near: row.near,
+            opened: Opened::default(),
+            warm: Arc::default(),
+            crowded: Crowded::never(),
+            stopping: never,
             requests,
-            crash,
-        )
+            crash: Arc::default(),
+        })
     }
 }
 
-/// Whether the guest came to the recorded end.
-fn compare(end: &End, how: &How, recorder: &Recorder, ready: &Ready, row: &RunRow) -> Result<(), Diverged> {
+/// Whether the guest came to the recorded end. `accepted`: what it returned, if anything, is what its tool declares.
+fn compare(end: &End, how: &How, recorder: &Recorder, accepted: bool) -> Result<(), Diverged> {
     if let How::Interrupted(Interrupted::Diverged(diverged)) = how {
         return Err(diverged.clone());
     }
@@ -173,11 +173,6 @@ fn compare(end: &End, how: &How, recorder: &Recorder, ready: &Ready, row: &RunRo
     if !recorder.is_live() {
         return Err(recorder.ended(did, with));
     }
-    // What its result is worth is judged live, and so here.
-    let refused = match how {
-        How::Returned(Returned::Done(output)) => checked(ready, row, output).err(),
-        _ => None,
-    };
     let (entry, recorded) = match end {
         End::Open => return Ok(()),
         End::Checkpoint { entry, ticket } => (
@@ -195,9 +190,7 @@ fn compare(end: &End, how: &How, recorder: &Recorder, ready: &Ready, row: &RunRo
         (End::Checkpoint { ticket, .. }, How::Returned(Returned::Pending { ticket: new, .. })) => {
             ticket.as_ref().is_none_or(|ticket| ticket == new)
         }
-        (End::Returned { what: Ok(was), .. }, How::Returned(Returned::Done(output))) => {
-            refused.is_none() && output == was
-        }
+        (End::Returned { what: Ok(was), .. }, How::Returned(Returned::Done(output))) => accepted && output == was,
         (End::Returned { what: Err(was), .. }, How::Returned(Returned::Failed { kind, error, .. })) => {
             was.class == ErrorClass::Tool
                 && was.code == kind.as_str()
@@ -205,7 +198,7 @@ fn compare(end: &End, how: &How, recorder: &Recorder, ready: &Ready, row: &RunRo
         }
         (End::Returned { what: Err(was), .. }, how) if was.class == ErrorClass::Run => match how {
             How::Broke(broke, _) => was.code == broke.as_str(),
-            How::Returned(Returned::Done(_)) => refused.is_some() && was.code == Broke::Limit.as_str(),
+            How::Returned(Returned::Done(_)) => !accepted && was.code == Broke::Limit.as_str(),
             How::Returned(Returned::Unusable(_)) => was.code == Broke::Limit.as_str(),
             // The host stopped it there, for a limit of the journal's.
             How::Interrupted(_) if was.code == Broke::Limit.as_str() => return Ok(()),

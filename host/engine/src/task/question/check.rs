@@ -1,6 +1,7 @@
 //! Whether an answer is what was asked for.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use serde_json::{Number, Value, json};
 
@@ -70,11 +71,17 @@ impl FieldKind {
             }
             (Self::Number { integer: true, .. }, _) => wrong("a whole number"),
             (Self::Number { .. }, _) => wrong("a number"),
-            (Self::Choice { choices }, _) => one_of(choices, at, value),
+            (Self::Choice { choices }, _) => match value.as_str() {
+                Some(value) if choices.iter().any(|choice| choice.value == value) => Ok(()),
+                _ => Err(none_of(choices, at, value)),
+            },
             (Self::Choices { choices, min, max, unique }, Value::Array(chosen)) => {
                 length(chosen.len(), *min, *max, "choice").map_err(|why| problem(at, why))?;
+                let all: HashSet<_> = choices.iter().map(|choice| choice.value.as_str()).collect();
                 for (index, value) in chosen.iter().enumerate() {
-                    one_of(choices, &child(at, index), value)?;
+                    if !value.as_str().is_some_and(|value| all.contains(value)) {
+                        return Err(none_of(choices, &child(at, index), value));
+                    }
                 }
                 // All of them are choices by now, so that there can't be many before one comes twice.
                 let mut twice = chosen.iter().enumerate().filter(|(index, value)| chosen[..*index].contains(value));
@@ -122,12 +129,9 @@ fn counted(count: u64, unit: &str) -> String {
     if count == 1 { format!("1 {unit} is") } else { format!("{count} {unit}s are") }
 }
 
-fn one_of(choices: &[Choice], at: &str, value: &Value) -> Result<(), Problem> {
-    if value.as_str().is_some_and(|value| choices.iter().any(|choice| choice.value == value)) {
-        return Ok(());
-    }
+fn none_of(choices: &[Choice], at: &str, value: &Value) -> Problem {
     let all: Vec<_> = choices.iter().map(|choice| format!("{:?}", choice.value)).collect();
-    Err(problem(at, format_args!("{} is not one of {}", brief(value), cut(&all.join(", ")))))
+    problem(at, format_args!("{} is not one of {}", brief(value), cut(&all.join(", "))))
 }
 
 /// JSON knows no integers: 3.0 is one.

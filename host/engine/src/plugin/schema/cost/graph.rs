@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::DEEPEST;
+use super::pattern::steps_for_a_byte;
 use crate::json::{Problem, brief, child, cut, dialect, problem};
 
 /// Patterns are compiled one by one, each to as much as a mebibyte.
@@ -14,6 +16,8 @@ const NOT_BELOW_THE_ROOT: &[&str] =
     &["$id", "$schema", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"];
 /// They give a place a name. In a reference there is no difference between them.
 const NAMES: [&str; 2] = ["$anchor", "$dynamicAnchor"];
+/// Declared properties that a member's name is compared with in the time of one evaluation: mostly the length is enough.
+const NAMES_IN_A_STEP: u64 = 16;
 
 /// The subschemas that evaluation can come to. The first is the root.
 pub(super) struct Graph(Vec<Node>);
@@ -27,6 +31,75 @@ struct Node {
     apart: Vec<usize>,
     /// At a part of the value, several perhaps at the same one.
     within: Vec<usize>,
+    /// Beside looking at it: at the value itself, at each of its parts, and at everything in it however deep.
+    own: Load,
+    parts: Load,
+    deep: Load,
+}
+
+/// What there is to do at one value.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Load {
+    /// For a value, in evaluations.
+    pub value: u64,
+    /// For a byte of its text, or of its name within its object.
+    pub byte: u64,
+    /// For a number that is no integer, beside what it is for any value.
+    pub fraction: u64,
+}
+
+/// What evaluating costs, by the depth of a value within the whole. It ends where no evaluation comes.
+#[derive(Debug, Default)]
+pub(super) struct ByDepth {
+    /// How many evaluations from the root may come to one value there.
+    pub visits: Vec<u64>,
+    /// How many may then stand inside one another.
+    pub nested: Vec<u64>,
+    /// What they cost in all: those evaluations, each with what it costs beside itself.
+    pub steps: Vec<u64>,
+    /// What they cost beside that, for a byte of the texts there.
+    pub bytes: Vec<u64>,
+    /// And for a number that is no integer.
+    pub fractions: Vec<u64>,
+}
+
+/// The costs of a subschema at one depth below it.
+#[derive(Debug, Clone, Copy, Default)]
+struct At {
+    visits: u64,
+    nested: u64,
+    steps: u64,
+    byte: u64,
+    fraction: u64,
+}
+
+impl At {
+    fn add(&mut self, other: Self) {
+        self.visits = self.visits.saturating_add(other.visits);
+        self.steps = self.steps.saturating_add(other.steps);
+        self.byte = self.byte.saturating_add(other.byte);
+        self.fraction = self.fraction.saturating_add(other.fraction);
+        self.nest(other);
+    }
+
+    /// Of the two, whichever is more: they are at different parts.
+    fn max(&mut self, other: Self) {
+        self.visits = self.visits.max(other.visits);
+        self.steps = self.steps.max(other.steps);
+        self.byte = self.byte.max(other.byte);
+        self.fraction = self.fraction.max(other.fraction);
+        self.nest(other);
+    }
+
+    fn nest(&mut self, other: Self) {
+        self.nested = self.nested.max(if other.nested > 0 { other.nested.saturating_add(1) } else { 0 });
+    }
+
+    fn load(&mut self, load: Load) {
+        self.steps = self.steps.saturating_add(load.value);
+        self.byte = self.byte.saturating_add(load.byte);
+        self.fraction = self.fraction.saturating_add(load.fraction);
+    }
 }
 
 impl Graph {
@@ -64,52 +137,73 @@ impl Graph {
     }
 
     /// The number of subschemas when each reference is replaced by what it refers to, and one that leads back to where it
-    /// stands by nothing.
-    pub(super) fn unfolded(&self) -> u64 {
+    /// stands by nothing. And what they cost at one value, at most, together with those that references lead back to: what became
+    /// of one of these at a value is remembered, and not looked at again.
+    pub(super) fn unfolded(&self) -> (u64, Load) {
         let order = self.post_order(Node::all);
         let place = places(&order);
-        let mut sizes = vec![0_u64; self.0.len()];
-        for &node in &order {
-            let next = self.0[node].all().into_iter().filter(|&next| place[next] < place[node]);
-            sizes[node] = next.fold(1, |sum, next| sum.saturating_add(sizes[next]));
+        let mut sizes = vec![At::default(); self.0.len()];
+        let mut again = vec![false; self.0.len()];
+        for &index in &order {
+            let node = &self.0[index];
+            let mut size = At { visits: 1, steps: 1, ..At::default() };
+            size.load(node.own);
+            size.load(node.parts);
+            // Of each that the value lies in.
+            size.load(Load { value: node.deep.value.saturating_mul(DEEPEST as u64), ..node.deep });
+            for next in node.all() {
+                match place[next] < place[index] {
+                    true => size.add(sizes[next]),
+                    false => again[next] = true,
+                }
+            }
+            sizes[index] = size;
         }
-        sizes.first().copied().unwrap_or_default()
+        let root = sizes.first().copied().unwrap_or_default();
+        let mut all = root;
+        sizes.iter().zip(again).filter(|(_, again)| *again).for_each(|(size, _)| all.add(*size));
+        (root.visits, Load { value: all.steps, byte: all.byte, fraction: all.fraction })
     }
 
-    /// For each depth of a value within the whole: how many evaluations from the root may come to one value there, and how many
-    /// may then stand inside one another. It ends where no evaluation comes.
-    pub(super) fn by_depth(&self, order: &[usize], deepest: usize) -> (Vec<u64>, Vec<u64>) {
-        let (mut visits, mut nested) = (Vec::new(), Vec::new());
-        let mut above: Option<(Vec<u64>, Vec<u64>)> = None;
-        for _ in 0..=deepest {
-            let mut here = (vec![0_u64; self.0.len()], vec![0_u64; self.0.len()]);
+    /// What evaluation from the root costs, by depth.
+    pub(super) fn by_depth(&self, order: &[usize]) -> ByDepth {
+        let mut found = ByDepth::default();
+        let mut above: Option<Vec<At>> = None;
+        for depth in 0..=DEEPEST {
+            let mut here = vec![At::default(); self.0.len()];
             for &index in order {
                 let node = &self.0[index];
-                // To a part of the value, a step less deep in what is left.
-                let (mut count, mut longest) = match &above {
-                    None => (1, 1),
-                    Some((count, longest)) => {
-                        let apart = node.apart.iter().map(|&next| count[next]).max().unwrap_or_default();
-                        let within = node.within.iter().fold(0, |sum: u64, &next| sum.saturating_add(count[next]));
-                        let parts = node.apart.iter().chain(&node.within);
-                        let longest = parts.map(|&next| longest[next]).max().unwrap_or_default();
-                        (apart.saturating_add(within), if longest > 0 { longest.saturating_add(1) } else { 0 })
+                let mut at = At::default();
+                match &above {
+                    None => {
+                        at = At { visits: 1, nested: 1, steps: 1, ..At::default() };
+                        at.load(node.own);
                     }
-                };
-                for &next in &node.beside {
-                    count = count.saturating_add(here.0[next]);
-                    longest = longest.max(if here.1[next] > 0 { here.1[next].saturating_add(1) } else { 0 });
+                    // To a part of the value, a step less deep in what is left.
+                    Some(above) => {
+                        node.apart.iter().for_each(|&next| at.max(above[next]));
+                        node.within.iter().for_each(|&next| at.add(above[next]));
+                        if depth == 1 {
+                            at.load(node.parts);
+                        }
+                        at.load(node.deep);
+                    }
                 }
-                (here.0[index], here.1[index]) = (count, longest);
+                node.beside.iter().for_each(|&next| at.add(here[next]));
+                here[index] = at;
             }
-            if here.0[0] == 0 {
+            let root = here[0];
+            if (root.visits, root.steps, root.byte, root.fraction) == (0, 0, 0, 0) {
                 break;
             }
-            visits.push(here.0[0]);
-            nested.push(here.1[0]);
+            found.visits.push(root.visits);
+            found.nested.push(root.nested);
+            found.steps.push(root.steps);
+            found.bytes.push(root.byte);
+            found.fractions.push(root.fraction);
             above = Some(here);
         }
-        (visits, nested)
+        found
     }
 
     /// Each node after those that `edges` lead to, but for edges that lead back.
@@ -192,6 +286,7 @@ impl<'a> Builder<'a> {
                     node.beside.extend(schemas.map(|(name, value)| self.node(value, child(&at, name))));
                 }
                 ("properties", Value::Object(map)) => {
+                    node.parts.value += map.len() as u64 / NAMES_IN_A_STEP;
                     node.apart.extend(map.iter().map(|(name, value)| self.node(value, child(&at, name))));
                 }
                 ("prefixItems", Value::Array(items)) => {
@@ -199,6 +294,7 @@ impl<'a> Builder<'a> {
                 }
                 ("patternProperties", Value::Object(map)) => {
                     self.patterns += map.len();
+                    node.parts.byte += map.keys().map(|pattern| steps_for_a_byte(pattern)).sum::<u64>();
                     node.within.extend(map.iter().map(|(name, value)| self.node(value, child(&at, name))));
                 }
                 (
@@ -211,7 +307,25 @@ impl<'a> Builder<'a> {
                     | "contentSchema",
                     value,
                 ) => node.within.push(self.node(value, at)),
-                ("pattern", _) => self.patterns += 1,
+                ("pattern", Value::String(pattern)) => {
+                    self.patterns += 1;
+                    node.own.byte += steps_for_a_byte(pattern);
+                }
+                ("format" | "minLength" | "maxLength" | "contentEncoding" | "contentMediaType", _) => {
+                    node.own.byte += 1
+                }
+                ("enum", Value::Array(choices)) => {
+                    let all = |is: fn(&Value) -> bool| choices.iter().all(|choice| is(choice) || choice.is_null());
+                    // Among texts, or integers, one is looked up; but for what is written otherwise, as 2.0 is.
+                    let cost = match (all(Value::is_string), all(Value::is_i64)) {
+                        (true, _) => continue,
+                        (_, true) => &mut node.own.fraction,
+                        _ => &mut node.own.value,
+                    };
+                    *cost += values(value);
+                }
+                ("const" | "dependentRequired", _) => node.own.value += values(value),
+                ("uniqueItems", Value::Bool(true)) => node.deep.value += 1,
                 _ => {}
             }
         }
@@ -299,6 +413,15 @@ fn unescaped(fragment: &str) -> Option<String> {
         }
     }
     String::from_utf8(bytes).ok()
+}
+
+/// A value and everything in it.
+fn values(value: &Value) -> u64 {
+    1 + match value {
+        Value::Array(items) => items.iter().map(values).sum(),
+        Value::Object(members) => members.values().map(values).sum(),
+        _ => 0,
+    }
 }
 
 fn root_only(members: &Map<String, Value>) -> Result<(), Problem> {
