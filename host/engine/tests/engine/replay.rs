@@ -40,8 +40,8 @@ fn dump(dir: &Path) -> String {
     for table in ["plugin", "task", "entry", "question"] {
         let mut select = database.prepare(&format!("SELECT * FROM {table}")).unwrap();
         // What a guest has computed is written when its instance is dropped, which may be a moment after it asked.
-        let columns: Vec<_> =
-            (0..select.column_count()).filter(|column| select.column_name(*column).unwrap() != "run_ms").collect();
+        let late = |column: &usize| ["run_ms", "segment_fuel"].contains(&select.column_name(*column).unwrap());
+        let columns: Vec<_> = (0..select.column_count()).filter(|column| !late(column)).collect();
         let mut rows = select.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
             for column in columns.iter().copied() {
