@@ -150,9 +150,9 @@ impl From<Error> for Problem {
             Error::UnknownQuestion { open, .. } => {
                 of(StatusCode::NOT_FOUND, "unknown-question", "The task has no such question").with("open", open)
             }
-            Error::AlreadySettled { reply, .. } => {
+            Error::AlreadySettled { reply, at, .. } => {
                 let reply = serde_json::to_value(reply).unwrap_or_default();
-                conflict("already-settled", "The question is settled").with("reply", reply)
+                conflict("already-settled", "The question is settled").with("reply", reply).with("at", at.to_string())
             }
             Error::Answer { .. } => unprocessable("invalid-answer", "The answer does not fit the question"),
             Error::NotEnded { state, .. } => {

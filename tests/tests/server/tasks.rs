@@ -53,6 +53,7 @@ async fn a_task_is_started_asks_is_answered_and_completes() {
     assert_eq!(first["reply"], json!({ "outcome": "answered", "value": true, "by": "ada (first)" }));
     let second = agent.post(&path, json!({ "value": false })).await.problem(409, "already-settled");
     assert_eq!(second["reply"], first["reply"], "the first counts");
+    assert!(second["at"].as_str().unwrap().ends_with('Z'), "{second}");
 
     let done = agent.get(&format!("/v1/tasks/{id}?wait=60s")).await.is(200).json();
     assert_eq!(done["state"], "completed", "{done}");

@@ -38,7 +38,7 @@ fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Val
     responses(
         (status = 200, description = "It counted", body = shapes::Settled),
         (status = 404, description = "Refused: there is no such task, or it has no such question"),
-        (status = 409, description = "Refused: it is settled; `reply` is what counts"),
+        (status = 409, description = "Refused: it is settled; `reply` is what counts, since `at`"),
         (status = 422, description = "Refused: the value does not fit the question"),
     ),
 )]
