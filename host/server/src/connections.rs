@@ -22,6 +22,10 @@ use crate::{Config, Problem};
 /// Connections beyond the limit that are told so. Those beyond these are closed without a word.
 const TOLD: usize = 64;
 
+/// Bytes of what a client has sent and nobody has taken, beyond which no more is read: about as long as the head of a request
+/// may be. Anybody may send one.
+const BUFFER: usize = 64 << 10;
+
 /// Files that a process opens for other things than connections.
 const OTHER_FILES: u64 = 128;
 
@@ -32,7 +36,7 @@ const OTHER_FILES: u64 = 128;
 pub(crate) async fn serve(mut listener: TcpListener, router: Router, config: &Config, closing: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
     // It also ends a connection that is kept open without a further request.
-    http.timer(TokioTimer::new()).header_read_timeout(config.headers);
+    http.timer(TokioTimer::new()).header_read_timeout(config.headers).max_buf_size(BUFFER);
     let most = at_most(config.connections);
     let full = Router::new().fallback(move || async move { too_many(most) });
     let quiet = Arc::new(Quiet::default());

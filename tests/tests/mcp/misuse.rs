@@ -122,6 +122,10 @@ async fn over_http_the_same_is_answered_with_the_same_and_what_is_no_message_wit
     let said = post(&agent, "application/json; charset=utf-8", list.as_bytes()).await.is(400).json();
     check(&said, -32600, &json!(3), b"no session");
     assert!(said["error"]["message"].as_str().unwrap().contains("`initialize` first"), "{said}");
+    let begin = json!({"jsonrpc": "2.0", "id": 9, "method": "initialize", "params": {"capabilities": {}}}).to_string();
+    let said = post(&agent, "application/json", begin.as_bytes()).await.is(400).json();
+    check(&said, -32602, &json!(9), b"no version");
+    assert!(said["error"]["message"].as_str().unwrap().contains("missing field `protocolVersion`"), "{said}");
     let nested = [
         b"{\"jsonrpc\": \"2.0\", \"id\": 4, \"method\": \"tools/list\", \"params\": {\"a\": ".to_vec(),
         vec![b'['; 500],

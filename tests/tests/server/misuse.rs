@@ -1,6 +1,6 @@
 //! Requests that no client of ours sends.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -26,7 +26,10 @@ fn raw(url: &str, agent: &Agent, request: &str, headers: &str, body: &[u8]) -> (
     let head = format!("{request}\r\n{host}{token}{headers}connection: close\r\n\r\n");
     stream.write_all(&[head.as_bytes(), body].concat()).expect("it is sent");
     let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("an answer");
+    if let Err(error) = stream.read_to_end(&mut answer) {
+        // A server that closes before it has read all takes back what it said, perhaps.
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{request}");
+    }
     let answer = String::from_utf8_lossy(&answer);
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
@@ -154,6 +157,10 @@ async fn a_request_that_makes_no_sense_gets_one_problem_that_says_what_is_wrong(
         );
         assert!(status != 405 || head.contains("allow: "), "{request}: {head}");
     }
+    // Whoever they are, they may send so much before they have said who they are.
+    let (found, ..) =
+        raw(server.url(), &agent, "GET /v1/tools HTTP/1.1", &format!("x: {}\r\n", "x".repeat(300_000)), b"");
+    assert!(matches!(found, 431 | 0), "{found}");
     // A body that nobody asked for, and that never comes, holds nobody.
     let (found, ..) = raw(server.url(), &agent, "GET /v1/tools HTTP/1.1", "content-length: 100\r\n", b"");
     assert_eq!(found, 200);

@@ -38,7 +38,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
     Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => {
-            let detail = "the body is larger than this server takes (limit `body_bytes` in [server], and `component` for plugins)";
+            let detail =
+                "the body is larger than is taken here (limit `body_bytes` in [server], and `component` for plugins)";
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The body is too large", detail)
         }
         _ => Problem::invalid("the body ended before it was whole"),

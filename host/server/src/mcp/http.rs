@@ -169,11 +169,13 @@ async fn refused(message: Option<&[u8]>, answer: Response) -> Response {
     let said = String::from_utf8_lossy(&said);
     let said = said.split_once(": ").map_or(&*said, |(_, rest)| rest);
     if let (Some(message), StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE) = (message, parts.status) {
-        let problem = match said {
-            "Session ID is required" => format!("there is no session: {}", message::BEGIN),
-            said => said.to_owned(),
+        let error = match said {
+            "Session ID is required" => message::wrong_beginning(message).unwrap_or_else(|| {
+                ErrorData::invalid_request(format!("there is no session: {}", message::BEGIN), None)
+            }),
+            said => ErrorData::invalid_request(said.to_owned(), None),
         };
-        let refusal = Refusal { id: message::id(message), error: ErrorData::invalid_request(problem, None) };
+        let refusal = Refusal { id: message::id(message), error };
         return (StatusCode::BAD_REQUEST, Json(refusal.to_json())).into_response();
     }
     let (name, title) = match parts.status {

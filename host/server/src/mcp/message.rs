@@ -92,6 +92,13 @@ pub fn id(message: &[u8]) -> Value {
         .unwrap_or_default()
 }
 
+/// What is wrong with a message that was to begin a session, and that the SDK takes for one that came without.
+pub fn wrong_beginning(message: &[u8]) -> Option<ErrorData> {
+    let mut message: Value = serde_json::from_slice(message).ok()?;
+    let params = message.get_mut("params").map(Value::take);
+    if message["method"] == "initialize" { wrong_params("initialize", params) } else { None }
+}
+
 /// What is wrong with the parameters of a request that the SDK could not read. `None`: we know no such method.
 pub fn wrong_params(method: &str, params: Option<Value>) -> Option<ErrorData> {
     fn problem<T: DeserializeOwned>(params: Value) -> Option<String> {
