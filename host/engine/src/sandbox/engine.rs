@@ -77,7 +77,7 @@ fn pool(most: &Limits, host: &HostLimits) -> PoolingAllocationConfig {
 /// An engine, and the thread that ticks for it.
 pub(crate) struct Sandbox {
     pub engine: Engine,
-    /// All that a guest may import. It is the same for each, and takes longer to make than a plugin to load.
+    /// All that a guest may import: the same for each, and made once.
     pub(super) linker: Linker<Guest>,
     /// The most that a guest may have, and what any may use of the host.
     pub most: Limits,

@@ -29,32 +29,52 @@ function rows(events: TaskEvent[]): Row[] {
 
 /** Entries in blocks: of a long journal only the one that grows is looked through again. */
 export function Timeline({ blocks }: { blocks: TaskEvent[][] }) {
-  return <ol class="timeline">{blocks.map((events) => <Block key={events[0]?.seq} events={events} />)}</ol>;
+  const open = new Set(blocks.flatMap((events) => events.filter(mayBeAnsweredInTheOpen).map(questionOf)));
+  return <ol class="timeline">{blocks.map((events) => <Block key={events[0]?.seq} events={events} open={open} />)}</ol>;
 }
 
-/** Drawn again when there are other events in it, not whenever its task is. */
-class Block extends Component<{ events: TaskEvent[] }> {
-  shouldComponentUpdate(next: { events: TaskEvent[] }) {
-    return next.events !== this.props.events;
+/** A question whose answer may be shown; the answer to one that was not read yet is not. */
+function mayBeAnsweredInTheOpen(event: TaskEvent): boolean {
+  const asked = inner(event);
+  return asked.kind === "question" && (asked.options as { sensitive?: boolean } | undefined)?.sensitive !== true;
+}
+
+/** Which question an event is about, of the task or of a child. */
+const questionOf = (event: TaskEvent) => `${text(event.child)} ${String(inner(event).question)}`;
+
+const inner = (event: TaskEvent) => (event.kind === "child" ? (event.event as unknown as TaskEvent) : event);
+
+interface Entries { events: TaskEvent[]; open: Set<string> }
+
+/** Drawn again when there are other events in it, or more is known of the questions; not whenever its task is. */
+class Block extends Component<Entries> {
+  shouldComponentUpdate(next: Entries) {
+    return next.events !== this.props.events || next.open.size !== this.props.open.size;
   }
 
-  render({ events }: { events: TaskEvent[] }) {
-    return <>{rows(events).map(({ event, others }) => <Line key={event.seq} event={event} others={others} />)}</>;
+  render({ events, open }: Entries) {
+    return (
+      <>
+        {rows(events).map(({ event, others }) => (
+          <Line key={event.seq} event={event} others={others} masked={inner(event).kind === "reply" && !open.has(questionOf(event))} />
+        ))}
+      </>
+    );
   }
 }
 
-/** Drawn once: entries do not change, and there may be thousands. */
-class Line extends Component<Row> {
-  shouldComponentUpdate(next: Row) {
-    return next.event !== this.props.event || next.others !== this.props.others;
+/** Drawn once: entries do not change, but for an answer whose question was read after it, and there may be thousands. */
+class Line extends Component<Row & { masked: boolean }> {
+  shouldComponentUpdate(next: Row & { masked: boolean }) {
+    return next.event !== this.props.event || next.others !== this.props.others || next.masked !== this.props.masked;
   }
 
-  render({ event, others }: Row) {
+  render({ event, others, masked }: Row & { masked: boolean }) {
     return (
       <li class={`entry ${event.kind}`}>
         <time dateTime={event.at}>{clock(event.at)}</time>
         <div class="what">
-          <Entry event={event} />
+          <Entry event={event} masked={masked} />
           {others > 0 && <span class="quiet"> the newest of <span class="run">{amount(others + 1)}</span> entries</span>}
         </div>
       </li>
@@ -64,7 +84,7 @@ class Line extends Component<Row> {
 
 const text = (value: Json | undefined) => (typeof value === "string" ? value : "");
 
-function Entry({ event }: { event: TaskEvent }): ComponentChildren {
+function Entry({ event, masked }: { event: TaskEvent; masked: boolean }): ComponentChildren {
   const error = event.error as unknown as TaskError | undefined;
   switch (event.kind) {
     case "started":
@@ -78,7 +98,7 @@ function Entry({ event }: { event: TaskEvent }): ComponentChildren {
     case "question":
       return <>asks: <strong><Said text={text(event.prompt)} /></strong></>;
     case "reply":
-      return <>question {String(event.question)} <ReplyText reply={event as unknown as Reply} /></>;
+      return <>question {String(event.question)} <ReplyText reply={event as unknown as Reply} sensitive={masked} /></>;
     case "sleep":
       return <>sleeps until {clock(text(event.until))}</>;
     case "child-started":
@@ -89,7 +109,7 @@ function Entry({ event }: { event: TaskEvent }): ComponentChildren {
       return (
         <div class="of-child">
           <To href={`/tasks/${text(event.child)}`}>child {text(event.child).slice(-6)}</To>{" "}
-          <Entry event={event.event as unknown as TaskEvent} />
+          <Entry event={event.event as unknown as TaskEvent} masked={masked} />
         </div>
       );
     case "http":

@@ -230,6 +230,20 @@ test("an HTTP exchange is told of, and the secret that went with it is nowhere",
   await page.context().close();
 });
 
+test("an answer that is not to be shown is not in the journal's page, and another is", async () => {
+  const password = await server.ask("Password?", { type: "string" }, { options: { sensitive: true } });
+  const town = await server.ask("Which town?", { type: "string" });
+  const page = await tab(browser, server);
+  for (const [id, shown] of [[password, "(not shown)"], [town, "hunter2"]]) {
+    const { status } = await server.call("POST", `/v1/tasks/${id}/questions/1/answer`, { value: "hunter2" });
+    assert.equal(status, 200);
+    await server.ended(id);
+    await page.goto(`${server.url}/tasks/${id}`);
+    await page.locator(".timeline .entry.reply", { hasText: `answered by first: ${shown}` }).waitFor();
+  }
+  await page.context().close();
+});
+
 test("children are a tree, a child's question is answered from its parent's page, and attempts are told of", async () => {
   const ask = ["probe/ask", { prompt: "A grandchild asks", schema: { type: "boolean" } }];
   const id = await server.task("family", { children: [["probe/family", { children: [ask] }]] });
