@@ -105,7 +105,7 @@ impl From<longhaul::Error> for Problem {
         match error {
             Error::Fault(_) => Self { exit: Exit::Broke, ..problem },
             Error::UnknownTask(_) => problem.hint(
-                "a task is named by its id, a beginning or an ending of it, or @last\n  \
+                "a task is named by its id, a beginning of it, an ending of four characters or more, or @last\n  \
                  `longhaul tasks ls` lists the tasks, with `--namespace NS` those of another tenant",
             ),
             Error::UndeclaredSetting { plugin, .. } | Error::UndeclaredGrant { plugin, .. } => {

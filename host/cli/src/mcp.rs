@@ -1,6 +1,6 @@
 //! `longhaul mcp`: the tools, for an agent's client that starts this as a child and speaks MCP with it.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
 use longhaul_server::mcp::serve_stdio;
@@ -24,6 +24,9 @@ pub async fn mcp(app: &App, args: Mcp) -> Result<Exit, Problem> {
     let host = app.open_to_serve(None).await?;
     for file in &args.plugins {
         host.install_file(file).await?;
+    }
+    if std::io::stdin().is_terminal() {
+        say("speaks MCP on standard input, which a client starts; `--print-config CLIENT` prints what to give it");
     }
     let served = tokio::select! {
         served = serve_stdio(&host, &args.namespace, config) => served.map(|()| Exit::Done),

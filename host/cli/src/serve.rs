@@ -40,7 +40,7 @@ pub async fn serve(app: &App, args: Serve) -> Result<Exit, Problem> {
         let server = Server::new(host.clone(), config);
         // What others can reach may have others who read what it prints.
         let code = server.sign_in_code().filter(|_| is_read && listen.ip().is_loopback());
-        tell(app, listen, &access, code)?;
+        tell(app, listen, &access, code, server.has_inbox())?;
         let told = async move {
             signals.next().await;
         };
@@ -77,7 +77,7 @@ enum Access {
 }
 
 /// A line each for where it is, for the browser and for programs; nothing that is secret where it would lie in a log.
-fn tell(app: &App, listen: SocketAddr, access: &Access, code: Option<String>) -> Result<(), Problem> {
+fn tell(app: &App, listen: SocketAddr, access: &Access, code: Option<String>, has_inbox: bool) -> Result<(), Problem> {
     let url = format!("http://{listen}");
     let inbox = code.map(|code| format!("{url}/#code={code}"));
     if app.json {
@@ -85,8 +85,14 @@ fn tell(app: &App, listen: SocketAddr, access: &Access, code: Option<String>) ->
         return json::print(&json::Line::Serving { url: &url, inbox: inbox.as_deref(), token });
     }
     let program = app.program();
-    let mut lines = vec![format!("serving  {url}  (web inbox; API at /v1, described at /docs; MCP at /mcp)")];
-    lines.extend(inbox.map(|inbox| format!("inbox    {inbox}  (signs one browser in, once, within ten minutes)")));
+    let mut lines = vec![format!("serving  {url}  (API at /v1, described at /docs; MCP at /mcp)")];
+    match inbox {
+        _ if !has_inbox => {
+            lines.push("inbox    not built in  (that takes Node 20; `longhaul inbox` is the same at a terminal)".into())
+        }
+        Some(inbox) => lines.push(format!("inbox    {inbox}  (signs one browser in, once, within ten minutes)")),
+        None => {}
+    }
     lines.push(match access {
         Access::First(IssuedToken { token, secret, .. }) => format!(
             "token    {secret}  (all scopes in namespace {}, no expiry, shown this once: `{program} token revoke {}` ends \

@@ -79,6 +79,11 @@ impl Server {
         }
     }
 
+    /// Whether the web inbox was built in: a build without Node is without it, and says so at its address.
+    pub fn has_inbox(&self) -> bool {
+        crate::web::is_built()
+    }
+
     /// A code that signs a browser in to the web inbox, once, within ten minutes: the inbox takes it from `/#code=CODE`. What
     /// is behind `#` is sent to nobody and logged nowhere. `None`: the system has no random numbers.
     pub fn sign_in_code(&self) -> Option<String> {

@@ -35,6 +35,11 @@ pub(crate) fn routes() -> Router {
     router
 }
 
+/// Whether there is one.
+pub(crate) fn is_built() -> bool {
+    find(FILES, "index.html").is_some()
+}
+
 async fn index() -> Response {
     answer("text/html; charset=utf-8", "no-cache", page_of(FILES))
 }

@@ -117,11 +117,14 @@ impl ServerHandler for Session {
     ) -> Result<CustomResult, ErrorData> {
         match request.method.as_str() {
             edge::LISTEN => listen::listen(self, request.params, &cx).await,
-            // The SDK hands over what it can't read, too.
-            method => Err(message::wrong_params(method, request.params).unwrap_or_else(|| {
-                let problem = format!("there is no method `{}`", request.method);
-                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, problem, None)
-            })),
+            // The SDK hands over what it can't read, too. Since 2026-07-28 there is no `initialize`, however it is written.
+            method => {
+                let wrong = (method != "initialize").then(|| message::wrong_params(method, request.params)).flatten();
+                Err(wrong.unwrap_or_else(|| {
+                    let problem = format!("there is no method `{method}`");
+                    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, problem, None)
+                }))
+            }
         }
     }
 

@@ -178,7 +178,7 @@ test("whoever's token is revoked is signed out, told why, and finds what they wr
   const token = await signIn();
   await page.getByLabel("Your answer").fill("nobody in particular");
   server.cli("token", "revoke", token);
-  await answer(page);
+  // What it listens to ends by itself.
   await page.getByText("the token has expired or was revoked").waitFor();
   assert.equal(await page.getByText("Who are you?").count(), 0);
   await signIn();
