@@ -12,10 +12,10 @@ use crate::{guests, interop, paths, process, web};
 /// The guests and the binary; returns the folder of the components.
 pub fn build(timings: &mut Timings) -> Result<PathBuf> {
     let components = timings.time("build the guests", guests::build_all)?;
-    // The dev profile optimises the dependencies, so one build serves tests and demo. All targets, since the binary built
-    // alone gets dependencies of other features than the tests do, and compiles the engine's compiler once more.
-    timings
-        .time("build longhaul", || process::run(process::cargo().args(["build", "--workspace", "--all-targets"])))?;
+    // As one of the workspace: built as a package alone it would get dependencies of other features than the tests do, and
+    // they would compile the engine's compiler once more.
+    let longhaul = ["build", "--workspace", "--bin", "longhaul"];
+    timings.time("build longhaul", || process::run(process::cargo().args(longhaul)))?;
     Ok(components)
 }
 
