@@ -67,8 +67,8 @@ pub(crate) use writer::{Commits, Tx};
 use crate::StoreError;
 use crate::testing::CrashPlan;
 
-/// Readers kept open. More may exist for a moment.
-const READERS: usize = 4;
+/// Readers kept open. More may exist for a moment, and each that is opened first reads what all the tables are.
+const READERS: usize = 32;
 
 /// The database.
 pub(crate) struct Store {
